@@ -133,7 +133,7 @@ def _build(request: Mapping[str, Any], missing: list[str]) -> list[Any]:
 
     with run.listening():
         pelican.run()
-    files = list(_files(run, excluded, Path(request["store"])))
+    files = list(_files(run, excluded, Path(request["store"]), request["top"]))
     if not any(uri for _, uri, *_ in files):
         message = "nothing was built"
         raise ValueError(message)
@@ -171,7 +171,7 @@ def _own_exclude(settings: Mapping[str, Any]) -> list[str]:
     )
 
 
-def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
+def _files(run: Any, excluded: list[str], folder: Path, top_of_tree: str) -> Iterator[list[Any]]:
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
     from pelican_resourcesync.publishers.pelican.backfill.builds import BuildStore
     from pelican_resourcesync.publishers.pelican.resources import facets_of, require_complete_copies
@@ -185,15 +185,17 @@ def _files(run: Any, excluded: list[str], folder: Path) -> Iterator[list[Any]]:
     ]
     require_complete_copies(run.output, public)
     uris = {output.path: output.uri for output in public}
-    sources = {output.path: output.copy_of for output in public}
+    content = Path(run.settings["PATH"])
+    sources = {output.path: output.copy_of or (content / output.source if output.source else None) for output in public}
     facets = facets_of(run, public)
     for top, folders, names in os.walk(run.output):  # all files are served, whatever their names
         folders.sort()
         for file in (Path(top, name) for name in sorted(names)):
             path = file.relative_to(run.output).as_posix()
-            if file.is_file() and not leads_outside(file, run.output, sources.get(path)):
+            if file.is_file() and not leads_outside(file, run.output, source := sources.get(path)):
                 uri = uris.get(path)
-                yield [path, uri, *store.put_file(file), facets.get(uri or "", UNFILED)]
+                below = os.path.relpath(source, top_of_tree) if source else ""
+                yield [path, uri, *store.put_file(file), facets.get(uri or "", UNFILED), below]
 
 
 def _message(error: BaseException, folder: str) -> str:

@@ -29,20 +29,23 @@ from pelican_resourcesync.publishers.static_site import UNFILED, Facets
 from pelican_resourcesync.system.durable import RESERVED_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.system.files import measure
 from pelican_resourcesync.system.signing import ENVIRONMENT
-from pelican_resourcesync.system.strict_json import parse_json
 
 #: What builds a commit, in a process that imports this module late.
 _SCRIPT = Path(__file__).with_name("build_process.py")
 
 
 class BuiltFile(NamedTuple):
-    """A file that was built: its path, its URI if it is a resource, SHA-256 and length of its bytes, and its facets."""
+    """A file that was built: its path, its URI if it is a resource, SHA-256 and length of its bytes, and its facets.
+
+    `source` is the path of its source in the repository, empty if it has none.
+    """
 
     path: str
     uri: str | None
     sha256: str
     length: int
     facets: Facets = UNFILED
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +172,8 @@ class BuildStore:
 
     def note(self, name: str) -> dict[str, Any]:
         """Return the note of that name; empty where there is none, or a power failure left it empty or cut off."""
-        with suppress(OSError, ValueError):
-            return parse_json((self.folder / f"{name}.json").read_bytes(), dict)
+        with suppress(OSError, ValueError, TypeError):
+            return dict(json.loads((self.folder / f"{name}.json").read_bytes()))
         return {}
 
     def put_note(self, name: str, content: Mapping[str, Any]) -> None:
@@ -205,10 +208,10 @@ def landings_since(landings: Sequence[Landing], sha: str | None) -> list[Landing
     return list(landings[shas.index(sha) :] if sha in shas else () if sha else landings)
 
 
-def built_file(path: str, uri: str | None, digest: str, length: int, facets: Sequence[Any]) -> BuiltFile:
+def built_file(path: str, uri: str | None, digest: str, length: int, facets: Sequence[Any], *source: str) -> BuiltFile:
     """Return a file from a row of a record, or of the answer of a build."""
     category, tags, language = facets
-    return BuiltFile(path, uri, digest, length, Facets(category, tuple(tags), language))
+    return BuiltFile(path, uri, digest, length, Facets(category, tuple(tags), language), *source)
 
 
 class Builder:
@@ -271,8 +274,8 @@ class Builder:
         answer: dict[str, Any] = {"failure": f"exit status {status}"}
         if status < 0:
             answer = {"failure": f"it was ended by signal {-status}", "retry": True}
-        with suppress(OSError, ValueError):
-            answer = parse_json((scratch / "answer.json").read_bytes(), dict)
+        with suppress(OSError, ValueError, TypeError):
+            answer = dict(json.loads((scratch / "answer.json").read_bytes()))
         if "full" in answer:
             commit = landing.commit.sha[:10]
             message = f"{commit} cannot be built: {answer['full']}: free disk space, and run backfill again"
@@ -294,6 +297,7 @@ class Builder:
         site = self._environment
         folder, settings = top / site.folder, top / site.settings
         return {
+            "top": str(top),
             "folder": str(folder if folder.is_dir() else settings.parent),
             "settings": str(settings),
             "overrides": {

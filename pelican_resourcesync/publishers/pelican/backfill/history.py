@@ -17,7 +17,7 @@ from typing import Any
 from pelican_resourcesync.content import content_hash
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.http import uri_of_path
-from pelican_resourcesync.protocol import render_content
+from pelican_resourcesync.protocol import ChangeKind, render_content
 from pelican_resourcesync.publication import (
     Change,
     ChangeHistory,
@@ -163,7 +163,9 @@ class BuildHistory:
     `skipped` are the commits that were left out, with the reasons.
     """
 
-    def __init__(self, outputs: BuildOutputs, sets: Iterable[str], landings: Sequence[Landing]) -> None:
+    def __init__(
+        self, outputs: BuildOutputs, sets: Iterable[str], landings: Sequence[Landing], repository: Repository
+    ) -> None:
         """Start without changes; `outputs` says what builds published, and `landings` are those of all commits."""
         self.skipped: dict[str, str] = {}
         self.outputs = outputs
@@ -171,20 +173,40 @@ class BuildHistory:
         self._changes: dict[str, list[Change]] = {name: [] for name in sets}
         self._content_hash = cache(lambda digest, uri: content_hash(outputs.read(digest), uri))
         self._listed: dict[str, dict[str, Listed]] = {name: {} for name in self._changes}
+        self._log = cache(lambda: list(repository.log()))
+        self._resources: Mapping[str, BuiltFile] = {}
+        self._waiting: dict[str, datetime] = {}  # the landing times of commits that were skipped since the build before
+        self._explained: Sequence[Change] = ()
 
     def add(self, landing: Landing, record: BuildRecord) -> None:
-        """Add a build: what changed since the build before, changed when its commit landed."""
+        """Add a build: what changed since the build before, changed when its commit landed.
+
+        If commits between them were skipped, a page changed with the last commit that changed its source.
+        """
+        self._waiting[record.commit] = landing.time
         try:
             resources = self.outputs.resources(record)
         except UnusableBuildError as error:
             self.skipped[record.commit] = str(error)
             return
+        files, self._resources = {**self._resources, **resources}, resources
+        times = self._times_of_sources()
+        self._explained = [
+            Change(times[file.source], uri, ChangeKind.UPDATED) for uri, file in files.items() if file.source in times
+        ]
         for name, listed in self._listed.items():
-            for change in changes_since(listed, self.outputs.in_set(name, resources), (), unexplained=landing.time):
+            within = self.outputs.in_set(name, resources)
+            for change in changes_since(listed, within, self._explained, unexplained=landing.time):
                 listed.pop(change.uri, None)
                 if change.representation is not None:
-                    listed[change.uri] = Listed(change.representation, landing.time)
+                    listed[change.uri] = Listed(change.representation, change.time)
                 self._changes[name].append(change)
+
+    def _times_of_sources(self) -> dict[str, datetime]:
+        """Return when each file was last changed by the commits since the build before, if one was skipped."""
+        waiting, self._waiting = self._waiting, {}
+        commits = (commit for commit in self._log() if commit.sha in waiting) if len(waiting) > 1 else ()
+        return {change.path: waiting[commit.sha] for commit in commits for change in commit.changes}
 
     def is_listed(self, name: str, previous: PreviousPublication) -> bool:
         """Return whether a publication of a set lists exactly its changes so far, as long as it still lists them."""
@@ -219,11 +241,12 @@ class BuildHistory:
             yield change._replace(content=render_content(found, since if is_same else None))
 
     def up_to(self, landing: Landing) -> ChangeHistory:
-        """Return what is known of the builds up to one commit, without their changes: its bytes say what it changed."""
+        """Return what is known of the builds up to one commit, whose bytes say what it changed."""
         return ChangeHistory(
             built=build_time(),
             commit=landing.commit.sha,
             landed=landing.time,
+            changes=self._explained,
             postponed={landing.commit.sha: landing.time for landing in self.landings if landing.postponed},
             objects=self.outputs.path,
             touched=True,

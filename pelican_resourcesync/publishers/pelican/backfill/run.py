@@ -77,7 +77,8 @@ class BackfillSummary:
         built = f"{format_count(self.built, 'commit')} built{known}, {len(self.skipped):,} skipped."
         if self.skipped:
             built += (
-                " The changes of skipped commits have the time of the next commit that was built, which is too late."
+                " Changes of skipped commits are dated by the last commit that changed the source, and those of files "
+                "without a source by the next commit that was built, which is too late."
             )
         if not self.publications:
             return f"{built} Nothing new: the publication for {self.where} is already in {self.output}."
@@ -256,9 +257,8 @@ class _Backfill:
             name: layout_after(layout, self.site.predecessors[name].known, restarts=restarts)
             for name, layout in self.today.layouts.items()
         }
-        return BuildHistory(
-            BuildOutputs(self.store, self.today.pelican, self.today.settings, layouts), layouts, landings
-        )
+        outputs = BuildOutputs(self.store, self.today.pelican, self.today.settings, layouts)
+        return BuildHistory(outputs, layouts, landings, self.repository)
 
     def _choose(self, landings: Sequence[Landing], revision: str | None) -> list[Landing]:
         """Return the commits to build."""

@@ -18,7 +18,7 @@ PAST = [
     (TIMES[0], "created", "/first.html"),
     (TIMES[1], "created", "/second.html"),
     (TIMES[1], "updated", "/first.html"),
-    ("2024-04-15T09:59:59Z", "created", "/third.html"),
+    (TIMES[2], "created", "/third.html"),
     ("2024-04-15T09:59:59Z", "deleted", "/second.html"),
 ]
 ADDED = "ResourceSync: added 5 changes from 2024-01-15 to 2024-04-15, before the first publication."

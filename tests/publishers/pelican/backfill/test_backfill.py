@@ -20,7 +20,7 @@ PAST = [
     (TIMES[0], "created", "/first.html"),
     (TIMES[1], "created", "/second.html"),
     (TIMES[1], "updated", "/first.html"),
-    (TIMES[3], "created", "/third.html"),
+    (TIMES[2], "created", "/third.html"),
     (TIMES[3], "deleted", "/second.html"),
 ]
 
@@ -39,8 +39,9 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, backfille
     slip = past.git("rev-parse", "HEAD~1")
     done = our_command(past.folder, "backfill", "--jobs", "2")
     assert done.stdout == (
-        "3 commits built, 1 skipped. The changes of skipped commits have the time of the next commit that was built, "
-        "which is too late. Published for https://example.org/resourcesync/: 2 resources, 5 changes in 3 "
+        "3 commits built, 1 skipped. Changes of skipped commits are dated by the last commit that changed the source, "
+        "and those of files without a source by the next commit that was built, which is too late. "
+        "Published for https://example.org/resourcesync/: 2 resources, 5 changes in 4 "
         f"Change Lists. Upload the folder {past.output}.\n"
     )
     left, skipped = done.stderr.splitlines()

@@ -35,7 +35,7 @@ EMPTY = hashlib.sha256(b"").hexdigest()
 
 _NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1)
 _FACETS = st.just(UNFILED) | st.builds(Facets, st.text(), st.lists(st.text()).map(tuple), st.text())
-_FILES = st.builds(BuiltFile, _NAMES, st.none() | st.text(), st.just(EMPTY), st.just(0), _FACETS)
+_FILES = st.builds(BuiltFile, _NAMES, st.none() | st.text(), st.just(EMPTY), st.just(0), _FACETS, _NAMES)
 
 
 def a_record(*files: BuiltFile, failure: str = "") -> BuildRecord:
