@@ -23,7 +23,6 @@ from pelican_resourcesync.http.web import Hashing, Received, Web
 from pelican_resourcesync.system.extras import extra
 from pelican_resourcesync.system.files import sha256
 
-_ANY = Bounds(size=2**63)  # obstore ends what takes too long
 _PAGE = 1_000  # objects in an answer to a list request, and keys in one deletion
 _PART = 5 * 1024 * 1024  # bytes in a request for a part of a file
 
@@ -233,7 +232,7 @@ class BucketPath:
     def save(self, file: Path) -> None:
         """Download the file, however large it is."""
         bucket, path = _place(self)
-        _require(self, bucket.save(path, file, _ANY).digest)
+        _require(self, bucket.save(path, file, Bounds(size=2**63)).digest)  # obstore ends what takes too long
 
     def glob(self, pattern: str) -> list[Self]:
         """Return the files in the folder whose paths match a pattern, sorted; `*` matches no slash."""

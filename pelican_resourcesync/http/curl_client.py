@@ -97,7 +97,8 @@ class CurlClient(Client):
     def _start(self, request: Request, active: "dict[pycurl.Curl, _Handle]", done: deque[Result]) -> None:
         handle = self._free.pop() if self._free else _Handle(self.headers)
         try:
-            handle.begin(request)
+            handle.transfer = Transfer(request)
+            handle.ask()
         except TransportError as error:
             self._free.append(handle)
             done.append((request, error))
@@ -152,12 +153,8 @@ class _Handle:
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
         curl.setopt(pycurl.PREREQFUNCTION, self._before)
 
-    def begin(self, request: Request) -> None:
-        """Prepare a request; raises `TransportError` if it may not be made."""
-        self.transfer = Transfer(request)
-        self._ask()
-
-    def _ask(self) -> None:
+    def ask(self) -> None:
+        """Prepare the request of the transfer; raises `TransportError` if it may not be made."""
         transfer, curl, bounds = self.transfer, self.curl, self.transfer.request.bounds
         url, headers, left = transfer.url.partition("#")[0], transfer.headers(self._common), transfer.left()
         if left <= 0:
@@ -192,7 +189,7 @@ class _Handle:
             response = self._complete_head()
             if self.transfer.leads_on(response):
                 self.transfer.follow(response)
-                self._ask()
+                self.ask()
                 return None
             self.transfer.begin(response)
         if response is None or code:

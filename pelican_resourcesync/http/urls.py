@@ -110,14 +110,6 @@ def allowing(hosts: Iterable[str]) -> str:
     return " ".join(f"--allow-host {shlex.quote(host)}" for host in hosts)
 
 
-def check_base(base: str) -> None:
-    """Raise `PermanentError` unless this is an http(s) URL without user, query and fragment."""
-    if origin(base) is None or "?" in base or "#" in base:
-        seen = shown(base.rpartition("@")[2])  # a password may contain slashes
-        message = f"{seen!a} cannot be used: use an http(s) URL without user, query and fragment"
-        raise PermanentError(message)
-
-
 def check_url(url: str) -> Origin:
     """Return the origin of an http(s) URL without user; raises `PermanentError` for anything else."""
     found = origin(url)

@@ -11,8 +11,9 @@ from secrets import token_hex
 from typing import BinaryIO
 from urllib.parse import quote, urljoin
 
+from pelican_resourcesync.errors import PermanentError
 from pelican_resourcesync.http.client import STANDARD_BOUNDS, Bounds, Client, Headers, Request, Response, Sink
-from pelican_resourcesync.http.urls import check_base, is_url
+from pelican_resourcesync.http.urls import is_url, origin, shown
 from pelican_resourcesync.version import USER_AGENT
 
 _PAST_CACHES = {"Cache-Control": "no-cache", "Pragma": "no-cache"}
@@ -62,7 +63,10 @@ class Web:
 
         Raises `TransportError` if it is not an http(s) URL, or has a user, a query or a fragment.
         """
-        check_base(base)
+        if origin(base) is None or "?" in base or "#" in base:
+            seen = shown(base.rpartition("@")[2])  # a password may contain slashes
+            message = f"{seen!a} cannot be used: use an http(s) URL without user, query and fragment"
+            raise PermanentError(message)
         self.base = base.rstrip("/")
         self.bounds = bounds
         self._client = client or new_client(proxies=True)

@@ -100,21 +100,19 @@ class Renderer:
     def entry(self, entry: Entry) -> str:
         """Write one entry; raises `DocumentError`, which names its `loc`, for values that are not allowed."""
         try:
-            return self._entry_text(entry)
+            lastmod = "" if entry.lastmod is None else f"    <lastmod>{_lastmod(entry.lastmod)}</lastmod>\n"
+            if entry.changefreq is not None:
+                lastmod += f"    <changefreq>{escape_text(entry.changefreq)}</changefreq>\n"
+            md = "" if entry.md is None else self.entry_md(entry.md)
+            links = self.entry_links(entry.links) if entry.links else ""
+            loc = render_loc(entry.loc)
         except DocumentError as error:
             raise _error_of_entry(entry.loc, error) from None
+        return f"  <{self._entry}>\n    <loc>{loc}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
     def tail(self) -> str:
         """Write everything after the last entry."""
         return f"</{self._root}>\n"
-
-    def _entry_text(self, entry: Entry) -> str:
-        lastmod = "" if entry.lastmod is None else f"    <lastmod>{_lastmod(entry.lastmod)}</lastmod>\n"
-        if entry.changefreq is not None:
-            lastmod += f"    <changefreq>{escape_text(entry.changefreq)}</changefreq>\n"
-        md = "" if entry.md is None else self.entry_md(entry.md)
-        links = self.entry_links(entry.links) if entry.links else ""
-        return f"  <{self._entry}>\n    <loc>{render_loc(entry.loc)}</loc>\n{lastmod}{md}{links}  </{self._entry}>\n"
 
     def entry_links(self, links: tuple[Link, ...]) -> str:
         """Write the links of an entry; raises `DocumentError` as `entry` does."""

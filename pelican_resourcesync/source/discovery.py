@@ -387,7 +387,9 @@ class _Discovery:
             return "", _named([uri])
         if kind is not None and up:
             with suppress(TransportError, DocumentError, SourceError):
-                named = self._named_in(up) & {uri, urlsplit(uri)._replace(query="").geturl(), links.get("index")}
+                with closing(self._source.whole_document(up, Capability.CAPABILITYLIST)) as opened:
+                    listed = {uri_of(entry.loc, up) for entry in opened.read()}
+                named = listed & {uri, urlsplit(uri)._replace(query="").geturl(), links.get("index")}
                 if named or kind != Capability.RESOURCELIST:  # such a list can be read by itself
                     return "", _named([up])
         if kind in (None, Capability.RESOURCELIST):
@@ -396,11 +398,6 @@ class _Discovery:
             f"{shown(uri)} is a document of kind {kind!a}: use the URL of a site, a Capability List or a Resource List"
         )
         raise NoSourceError(message)
-
-    def _named_in(self, uri: str) -> set[str | None]:
-        """Return the URIs that a Capability List names. Raises `DocumentError` if it is none."""
-        with closing(self._source.whole_document(uri, Capability.CAPABILITYLIST)) as opened:
-            return {uri_of(entry.loc, uri) for entry in opened.read()}
 
 
 def _named(uris: list[str]) -> list[_Named]:
