@@ -38,7 +38,7 @@ def find_other_sets(output: Path, layouts: Sequence[Layout]) -> tuple[Entry, ...
     Raises `PublicationError` for files that are neither ours nor of another publisher where the documents belong, and
     if the output or a Source Description cannot be read: that must not remove other publishers' sets.
     """
-    advice = f"make the folder {FOLDER} in it readable"
+    advice = f"make its folder {FOLDER} readable"
     with failing_disk(f"the sets of other publishers in {output} cannot be read", advice):
         place = _Place(output, layouts[0], frozenset(each.set_name for each in layouts))
         place.require_no_others(each.home for each in layouts if not (output / each.state).is_file())
@@ -62,8 +62,8 @@ class _Place:
             places += (each for each in top.iterdir() if not (each / RECORDS).is_dir())  # a copy of a repository's
         if places:
             message = (
-                f"{min(places)} is where documents of the publication belong, and was not published: move it away, "
-                "here and in the sources of the site"
+                f"{min(places)} is where documents of the publication belong, but another program wrote it: move it "
+                "away, here and in the sources of the site"
             )
             raise PublicationError(message)
 
@@ -75,7 +75,7 @@ class _Place:
                 found = {entry.loc: entry for entry in self.named(path)} | found
             except DocumentError as error:
                 message = (
-                    f"{self.output / path}, which may list sets of other publishers, cannot be used: {error}: correct "
+                    f"{self.output / path}, which may list sets of other publishers, cannot be used ({error}): correct "
                     "it, or remove it"
                 )
                 raise PublicationError(message) from error

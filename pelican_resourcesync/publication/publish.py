@@ -141,9 +141,9 @@ def _require_not_older(planned: PlannedPublication) -> None:
     returning = kinds[ChangeKind.CREATED] + kinds[ChangeKind.UPDATED]
     if last and now and now < last and returning and not planned.options.allow_older:
         message = (
-            f"the database is older than at the last publication: its last change is of {render_datetime(now)}, and was"
-            f" of {render_datetime(last)} then, so what was hidden since would return ({returning:,} resources would be"
-            " created or updated): make a new dump or, if this is right, publish once with --allow-older"
+            f"the database is older than at the last publication: its last change was at {render_datetime(last)} then, "
+            f"and is at {render_datetime(now)} now. What was hidden since would return ({returning:,} resources would "
+            "be created or updated): make a new dump or, if this is right, publish once with --allow-older"
         )
         raise PublicationError(message)
 
@@ -269,7 +269,7 @@ def _result(planned: PlannedPublication, packages: tuple[int, int]) -> Publicati
         unstable={uri: count for uri, count in state.unstable.items() if count >= _UNSTABLE},
         packages=packages,
         notes=(
-            *([f"deleted, {explanation_of(reasons)}"] if (reasons := planned.explanations()) else []),
-            *([f"packages removed because they had bytes that are no longer public: {removed:,}"] if removed else []),
+            *([f"deletions {explanation_of(reasons)}"] if (reasons := planned.explanations()) else []),
+            *([f"packages removed because they contained what is no longer public: {removed:,}"] if removed else []),
         ),
     )

@@ -148,7 +148,7 @@ def find_uris(asked: Iterable[str], known: Collection[str]) -> set[str]:
         matching = {uri} if uri in known else spelt.get(unquote(uri), set())
         if not matching:
             near = difflib.get_close_matches(uri, known, n=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else "write it as the Resource List does"
+            hint = f"did you mean {' or '.join(near)}?" if near else "use the URI in the Resource List"
             message = f"{uri} is neither in the publication nor in a Change List: {hint}"
             raise PublicationError(message)
         found |= matching
@@ -167,8 +167,8 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
     links = {link.rel: link.href for link in _read(previous, layout.capability_list).links}
     if links["describedby"] in uris:
         message = (
-            f"{links['describedby']} is the page that describes every document: set 'describedby' in RESOURCESYNC "
-            "to another page, build, and then forget it"
+            f"{links['describedby']} describes the site, and documents link to it: set 'describedby' in RESOURCESYNC "
+            "to another page, build, and run this command again"
         )
         raise PublicationError(message)
     versions = VersionIndex(previous).written_for

@@ -115,8 +115,8 @@ def require_not_reserved(path: Path) -> None:
     """Raise `PublicationError` for a name of temporary files, unless it is one of this process."""
     if path.name.startswith(RESERVED_PREFIX) and not path.name.startswith(TEMPORARY_PREFIX):
         message = (
-            f"{path} has a name that is reserved for interrupted runs, but no run with these settings left it: if a "
-            "run was killed, run the same command again. Otherwise remove it, and all others that begin with "
+            f"{path} has a name that is reserved for temporary files, but no run with these settings left it: if a "
+            "run was killed, run the same command again. Otherwise remove all files and folders that begin with "
             f"{RESERVED_PREFIX}, here and in the sources of the site"
         )
         raise PublicationError(message)

@@ -110,7 +110,7 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
     for epoch in ("tomorrow", "99999999999999999", "1.5"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
         with pytest.raises(
-            ResourceSyncError, match=r"SOURCE_DATE_EPOCH is '.*': make it a number of seconds since 1970"
+            ResourceSyncError, match=r"SOURCE_DATE_EPOCH is '.*', but must be a number of seconds since 1970"
         ):
             bare.build()
     assert documents(bare.output) == set()

@@ -75,7 +75,7 @@ def test_sets_that_are_of_two_deployments_stop_the_build_or_go_on(museum: Museum
     shutil.rmtree(museum.site.folder / KEEPSAKES["pages"])
     shutil.rmtree(museum.site.folder / KEEPSAKES["site"])
     sentence = museum.stops()
-    assert f"{package.relative_to(museum.www).as_posix()} is another file: the publication is damaged" in sentence
+    assert f"{package.relative_to(museum.www).as_posix()} is not the listed file. It is damaged" in sentence
 
 
 def test_sets_come_and_go_on_a_live_site(museum: Museum) -> None:

@@ -330,10 +330,10 @@ def test_key_file_of_indexnow(site: Site) -> None:
 
 
 def test_site_in_a_subpath(site: Site) -> None:
-    """The host's well-known URI is not the site's where the URL of the site has a path: a line says so (SD01)."""
+    """The host's well-known URI is not the site's where the site's URL has a path: a line says so (SD01)."""
     site.article("a.md", at="2024-01-01T10:00:00Z")
     site.configure(SITEURL="https://example.org/blog")
-    said = [each for each in run(site)[1].splitlines() if "the URL of the site has a path" in each]
+    said = [each for each in run(site)[1].splitlines() if "the site's URL has a path" in each]
     assert len(said) == 1
     assert "https://example.org/blog/.well-known/resourcesync is not at the root" in said[0]
 

@@ -94,5 +94,5 @@ def test_more_parts_than_an_index_holds(source: Source, monkeypatch: pytest.Monk
     """The message says what to do; two parts of one resource each stand for 50,001 of 50,000."""
     monkeypatch.setattr("pelican_resourcesync.publication.comparison.resource_list.STANDARD_LIMITS", Limits(entries=1))
     contents = {"a.html": b"a", "b.html": b"b"}
-    with pytest.raises(DocumentError, match="an index cannot hold 2 parts; publish the resources as several sets"):
+    with pytest.raises(DocumentError, match="an index cannot list 2 parts: publish the resources as several sets"):
         source.publish(contents, "2024-01-05T12:00", limits=Limits(entries=1))

@@ -106,7 +106,9 @@ def test_a_file_that_is_not_what_is_said_of_it(source: Source, data: bytes, hash
         publish(source, state, at(1))
         assert dumped(source)[f"{SITEURL}/b"] == data
         return
-    with pytest.raises(BytesError, match=f"{SITEURL}/b is no longer the 3 bytes") as error:
+    with pytest.raises(
+        BytesError, match=f"{SITEURL}/b changed while it was packed, and no longer matches its entry .3 bytes"
+    ) as error:
         publish(source, state, at(1))
     assert error.value.uri == f"{SITEURL}/b"
     assert not source.documents()

@@ -79,7 +79,7 @@ def test_all_or_nothing(sources: list[Source]) -> None:
     wrong = right._replace(measured=seen(b"b"))
     bad = replace(request(sources[1], {}, 2), resources=FileResources([*resources, wrong]))
     for requests in ([good, bad], [bad, good]):
-        with pytest.raises(PublicationError, match=r"a\.html is no longer"):
+        with pytest.raises(PublicationError, match=r"a\.html changed while it was packed"):
             publish_sets(requests)
         assert tree(sources[0].output / "resourcesync") == before
     assert (

@@ -108,7 +108,7 @@ def test_sets_are_told_each(source: Source) -> None:
     (source.output / "resourcesync/publication.json").unlink()
     assert [each.name for each in looked(source.output).sets] == ["letters", "papers"]
     source.write("resourcesync/papers/resourcelist.xml", b"another")
-    with pytest.raises(PublicationError, match=r"damaged: resourcesync/papers/resourcelist\.xml"):
+    with pytest.raises(PublicationError, match=r"damaged \(resourcesync/papers/resourcelist\.xml"):
         local_status(source.output)
 
 

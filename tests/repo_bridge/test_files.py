@@ -201,7 +201,7 @@ def test_withdrawal(press: Press, how: str) -> None:
         before = {path: data for path, data in press.files().items() if "changelist-2" in path}
         setattr(*edit)
         notes = str(press.publish(sample, day, **more).publications[SET].notes)
-        assert ("packages removed because they had bytes that are no longer public: " in notes) == (how == "remove")
+        assert ("packages removed because they contained what is no longer public: " in notes) == (how == "remove")
         held = {data for path, found in press.files().items() if path.endswith(".zip") for data in _bytes(found)}
         hidden = {4: {3}, 5: {3, 5}, 6: {1, 3, 5}}[day]
         assert {number for number in range(1, 6) if bytes_of(number) in held} == (

@@ -183,7 +183,7 @@ def test_set_of_another_name(press: Press) -> None:
 def test_other_address(press: Press) -> None:
     """The message names the setting as it is written in `repo_bridge.toml`."""
     press.publish(library())
-    with pytest.raises(PublicationError, match=r"every URI would change: set the address back, or set moved-from to"):
+    with pytest.raises(PublicationError, match=r"every URI would change: restore the address, or set moved-from to"):
         press.publish(library(), 1, base_url="https://elsewhere.example", previous="output")
 
 

@@ -272,8 +272,8 @@ class _Comparison:
             return
         if size > self._terms.most:
             message = (
-                f"the entry with loc {chunk[0].uri!a} has {size:,} bytes and fits into no document of"
-                f" {self._terms.most:,} bytes; give it fewer links (X04)"
+                f"the entry with loc {chunk[0].uri!a} has {size:,} bytes, but a document can hold only "
+                f"{self._terms.most:,}: give it fewer links (X04)"
             )
             raise DocumentError(message)
         at, listed = self._bodies.tell(), self._candidates.tell()

@@ -193,7 +193,7 @@ class ResourceListPlan:
         layout, documents = self._options.layout, self._divided()
         several, bucket = self._is_index(documents), self._options.bucket
         if len(documents) > STANDARD_LIMITS.entries:
-            message = f"an index cannot hold {len(documents):,} parts; publish the resources as several sets (X04)"
+            message = f"an index cannot list {len(documents):,} parts: publish the resources as several sets (X04)"
             raise DocumentError(message)
         head = self._head(at, archive, part=several)
         names = (part_path(layout.resource_list, at, number) for number in count(1))

@@ -221,13 +221,13 @@ def _names_in(file: Path) -> list[str]:
     try:
         return parse_json(file.read_bytes(), lambda names: [_plain(name) for name in names])
     except ValueError as error:
-        message = f"{file}, a list of files to be removed, is damaged: {error}: remove it, and run the command again"
+        message = f"{file}, a list of files to remove, is damaged ({error}): delete it, and run the command again"
         raise PublicationError(message) from error
 
 
 def _plain(name: str) -> str:
     if not name or Path(name).name != name or name == ".." or "\0" in name:
-        message = f"{name!a} is not the name of a file"
+        message = f"{name!a} is not a valid file name"
         raise ValueError(message)
     return name
 

@@ -305,7 +305,7 @@ def recover(output: Path, base: Path | None = None) -> None:
     Source Description is updated. Call this before reading the publication. `base` is the folder of the settings, with
     the records of runs. Raises `PublicationError` if the disk fails, and for files that only look like temporary ones.
     """
-    with failing_disk(f"{output} cannot be read and prepared"):
+    with failing_disk(f"the output folder {output} cannot be read or written"):
         require_inside(output)
         records = _records_of(output, base) if base else []
         interrupted = _settle(output, [TEMPORARY_PREFIX, *(each.name for each in records)])
@@ -340,7 +340,7 @@ def require_inside(output: Path) -> None:
     """Raise `PublicationError` if the place of the documents is a symbolic link out of the output."""
     for place in (output / FOLDER, (output / WELL_KNOWN).parent):
         if not Path(os.path.realpath(place)).is_relative_to(os.path.realpath(output)):
-            message = f"{place} is a symbolic link that leads out of {output}: remove it, or replace it with a folder"
+            message = f"{place} is a symbolic link that leads out of {output}: replace it with a folder"
             raise PublicationError(message)
 
 

@@ -385,7 +385,7 @@ def read_dumped(previous: PreviousPublication) -> list[DumpedRange]:
 
 def _read(previous: PreviousPublication, pointer: Entry) -> DumpedRange:
     if pointer.md is None or pointer.md.from_ is None:
-        what = f"{previous.layout.change_dump_index} lists {pointer.loc} without its from"
+        what = f"{previous.layout.change_dump_index} lists {pointer.loc} without a from time"
         raise DamagedError(what)
     path = previous.layout.change_dump(pointer.md.from_)
     previous.require(path)
@@ -397,7 +397,7 @@ def _read(previous: PreviousPublication, pointer: Entry) -> DumpedRange:
 def _package(previous: PreviousPublication, dump: str, entry: Entry) -> ChangePackage:
     md = entry.md
     if md is None or md.from_ is None or md.until is None:
-        what = f"{dump}: the package {entry.loc} lacks its from or until"
+        what = f"{dump} lists the package {entry.loc} without a from or until time"
         raise DamagedError(what)
     path = previous.layout.change_dump_package(md.until)
     for each in (path, previous.layout.manifest(path)):

@@ -111,7 +111,9 @@ def open_package(file: Path) -> ZipFile:
     try:
         return ZipFile(file)
     except (OSError, BadZipFile) as error:
-        message = f"the package {file.name} cannot be read: {error}: upload it again"
+        message = (
+            f"the package {file.name} cannot be read ({getattr(error, 'strerror', None) or error}): upload it again"
+        )
         raise PublicationError(message) from error
 
 
@@ -121,7 +123,7 @@ def open_member(package: ZipFile, name: str) -> BinaryIO:
         return cast("BinaryIO", package.open(name))
     except (KeyError, RuntimeError, BadZipFile) as error:
         file = Path(package.filename or "").name
-        message = f"the package {file} has no {name} that can be read, which its manifest lists: upload it again"
+        message = f"{name} cannot be read from the package {file}, whose manifest lists it: upload the package again"
         raise PublicationError(message) from error
 
 
@@ -178,7 +180,7 @@ class _Packing(NamedTuple):
             return bitstream.entry
         expected = bitstream.expected
         if expected.length is None:
-            message = f"the entry of {uri} lacks a length, so its bytes cannot be packed; measure them"
+            message = f"the entry of {uri} has no length, so its bytes cannot be packed: measure them first"
             raise PublicationError(message)
         path = self.paths.add(uri)
         deflated = expected.length > 0 and not is_compressed(expected.type or "")
@@ -204,7 +206,7 @@ def verified(opener: Callable[[], BinaryIO], uri: str, length: int, expected: Ha
     """Yield the bytes of a resource; raises `BytesError` unless they have this length and hash."""
     digest = _HASHES[expected.algorithm](usedforsecurity=False) if expected and expected.algorithm in _HASHES else None
     left = length + 1  # one byte more shows that it has grown
-    advice = "try again, and let nothing else write to the output meanwhile"
+    advice = "try again while nothing else writes to the output"
     with failing_disk(f"{uri} cannot be packed", advice), opener() as source:
         while chunk := source.read(min(left, _CHUNK)):
             left -= len(chunk)
@@ -214,9 +216,9 @@ def verified(opener: Callable[[], BinaryIO], uri: str, length: int, expected: Ha
                 yield chunk
     same = digest is None or expected is None or digest.hexdigest() == expected.digest.lower()
     if left != 1 or not same:
-        known = f" with the {expected.algorithm.upper()} {expected.digest}" if digest and expected else ""
+        known = f", {expected.algorithm.upper()} {expected.digest}" if digest and expected else ""
         message = (
-            f"{uri} is no longer the {length:,} bytes{known} that were listed: it changed while it was packed: {advice}"
+            f"{uri} changed while it was packed, and no longer matches its entry ({length:,} bytes{known}): {advice}"
         )
         raise BytesError(message, uri)
 

@@ -62,7 +62,7 @@ def build_time() -> datetime:
     try:
         now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
     except (ValueError, OverflowError, OSError) as error:
-        message = f"{_EPOCH} is {epoch!r}: make it a number of seconds since 1970, or leave it unset"
+        message = f"{_EPOCH} is {epoch!r}, but must be a number of seconds since 1970: correct it, or unset it"
         raise PublicationError(message) from error
     return whole_seconds(now)
 
@@ -89,13 +89,13 @@ def require_plausible_time(
         why = f"more than five years after the last commit and the previous publication ({newest:%Y-%m-%d})"
     elif is_ahead(at, host_time):
         whose = "of this machine" if host_time is None else "of the live site"
-        why = f"but by the clock {whose} it is {host_time or datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        why = f"but it is {host_time or datetime.now(UTC):%Y-%m-%d %H:%M} UTC by the clock {whose}"
     else:
         return
     which = f" ({where})" if where else ""
     message = (
-        f"this publication would have the time {at:%Y-%m-%d %H:%M} UTC, {why}: set the clock of this machine; or, if"
-        f" the time is right, set {_EPOCH} to it; or, if the previous publication{which} has the wrong time,"
-        f" {START_OVER}"
+        f"this publication would have the time {at:%Y-%m-%d %H:%M} UTC, {why}: set the clock of this machine. If the "
+        f"time is right, set {_EPOCH}={at.timestamp():.0f} in the environment. If the previous publication{which} has "
+        f"the wrong time, {START_OVER}"
     )
     raise PublicationError(message)

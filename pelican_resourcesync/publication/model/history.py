@@ -82,7 +82,7 @@ def parse_change(text: EntryText) -> Change:
     attributes = attributes_in(text.md)
     time, kind = parse_time(text.lastmod), attributes.get("change", "")
     if time is None or kind not in tuple(ChangeKind):
-        message = f"the change of {text.loc} lacks its kind or its time"
+        message = f"the change of {text.loc} has no kind or no time"
         raise DocumentError(message)
     representation = parse_representation(text.md) if attributes.keys() & {"hash", "length", "type"} else None
     content = split_content(text.md)[1]
@@ -177,7 +177,7 @@ class TitledChange:
         texts = {name: change.get(name, "") for name in _TEXTS}
         words = tuple((sign, text) for sign, text in change.get("words", ()))
         if {*map(type, chain(texts.values(), *words))} != {str}:
-            message = f"{texts} are not all texts, or {words} are not"
+            message = f"not all of {texts} and {words} are texts"
             raise ValueError(message)
         texts["title"] = clean(texts["title"])
         earlier = tuple(map(parse_datetime, change.get("earlier", ())))

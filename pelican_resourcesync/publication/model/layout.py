@@ -225,8 +225,8 @@ def well_known_reachable(siteurl: str) -> bool:
 def well_known_hints(siteurl: str) -> list[str]:
     """Return what to know of a site whose URL has a path; nothing for others."""
     hint = (
-        f"the URL of the site has a path, so {siteurl}/{WELL_KNOWN} is not at the root of the host, where Destinations "
-        f"look first: share {siteurl}/{DESCRIPTION}, which the links in the pages of a site lead to"
+        f"the site's URL has a path, so {siteurl}/{WELL_KNOWN} is not at the root of the host, where mirrors look "
+        f"first: share {siteurl}/{DESCRIPTION}, to which the pages of a site link"
     )
     return [] if well_known_reachable(siteurl) else [hint]
 

@@ -83,7 +83,7 @@ class Body(NamedTuple):
                     yield split_entries(left[:end].decode())
                     left = left[end:]
         if left and not left.endswith(_TAIL):
-            message = f"{self.file.name} is not as this program writes it"
+            message = f"{self.file.name} was not written by this program"
             raise DocumentError(message)
 
     def entries(self) -> Iterator[EntryText]:

@@ -115,8 +115,8 @@ def require_same_site(before: str, siteurl: str, moved_from: str, setting: str =
     if before == moved_from:
         return True
     message = (
-        f"the previous publication is for {before}, this one would be for {siteurl}, so every URI would change: set"
-        f" the address back, or set {setting} to {before!r} if the site has moved"
+        f"the previous publication is for {before}, but this one would be for {siteurl}, so every URI would change: "
+        f"restore the address, or set {setting} to {before!r} if the site has moved"
     )
     raise PublicationError(message)
 

@@ -312,7 +312,7 @@ def _digests(content: Mapping[str, Any]) -> dict[str, str]:
 def _path(path: object) -> str:
     """Check and return the path of a document."""
     if not isinstance(path, str) or not kind_of(path).listed:
-        message = f"{str(path)[:_SHOWN]!a}, which is not a document of a publication, is listed"
+        message = f"{str(path)[:_SHOWN]!a} is listed, but is not a document of a publication"
         raise ValueError(message)
     return path
 
@@ -337,7 +337,7 @@ def _address(value: object) -> str:
     """Check and return an address that a site had."""
     address = _text(value)
     if not is_public(address):
-        message = f"the former address {address!r} is not the URL of a site"
+        message = f"the former address {address!r} is not a valid site URL"
         raise ValueError(message)
     return address
 

@@ -40,7 +40,7 @@ _WORD = re.compile(rb"[\w\x80-\xff]+")
 _FEWEST = 3  # words by which one page differs from another
 #: The answers of object stores and of hosts with a password, which may hide that nothing is there.
 _FORBIDDEN = (401, 403)
-_STAYS = "what is published stays as it is"
+_STAYS = "nothing was changed"
 #: What to do if it cannot be determined what is public.
 ADVICE = f"{_STAYS}: try again later, or {START_OVER}"
 
@@ -75,7 +75,7 @@ class Budget:
         """
         seconds, left = self._end - self.clock(), self.size - self._taken
         if seconds <= 0:
-            message = f"{self.whole} takes longer than {self.seconds:g} seconds"
+            message = f"fetching {self.whole} takes longer than {self.seconds:g} seconds"
             raise TransportError(message)
         if left <= 0:
             raise self._too_large()
@@ -90,7 +90,7 @@ class Budget:
             raise self._too_large()
 
     def _too_large(self) -> TransportError:
-        return TransportError(f"{self.whole} is larger than {self.size} bytes")
+        return TransportError(f"{self.whole} have more than {self.size:,} bytes")
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -185,7 +185,7 @@ class Store:
             raise MismatchError(str(error)) from error
         budget.take(received.length)
         if received.digest != digest:
-            message = f"{self._web.url(path)} is {'an HTML page' if received.is_html else 'another file'}"
+            message = f"{self._web.url(path)} is {'an HTML page' if received.is_html else 'not the listed file'}"
             raise MismatchError(message)
         file.replace(self._folder / digest)
         with self._lock:
@@ -215,13 +215,12 @@ class FetchLimits(NamedTuple):
     def of_documents(self, web: Web, clock: Callable[[], float]) -> Budget:
         """Return the budget for documents, starting now."""
         each = web.bounds._replace(size=min(self.size, web.bounds.size))
-        return Budget(f"{web.base}: all of it", each, size=self.total_size, seconds=self.seconds, clock=clock)
+        return Budget("all documents", each, size=self.total_size, seconds=self.seconds, clock=clock)
 
     def of_packages(self, web: Web, clock: Callable[[], float]) -> Budget:
         """Return the budget for packages, starting now."""
         each = web.bounds._replace(size=self.package_size, total=self.package_seconds)
-        whole = f"{web.base}: the whole of its packages"
-        return Budget(whole, each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
+        return Budget("all packages", each, size=self.packages_size, seconds=self.packages_seconds, clock=clock)
 
 
 STANDARD_FETCH_LIMITS = FetchLimits()
@@ -372,7 +371,7 @@ def why_described(web: Web, path: str) -> str | None:
         if document.md and document.md.capability == Capability.DESCRIPTION:
             home = Layout("").home if path == STATE else path.rpartition("/")[0]
             is_named = any(f"/{home}/" in each.loc for each in document.entries)
-            return f"although the Source Description names {home}" if is_named else ""
+            return f"although the Source Description lists {home}" if is_named else ""
     return None
 
 
@@ -390,16 +389,15 @@ def _explained(base: str, into: Path) -> Iterator[None]:
     try:
         yield
     except MismatchError as error:
-        why = "the publication is damaged, or its deployment is not done"
-        message = f"the publication at {base} cannot be read: {error}: {why}; {ADVICE}"
+        message = f"the publication at {base} cannot be read: {error}. It is damaged, or still being deployed; {ADVICE}"
         raise PublicationError(message) from error
     except EncodingError as error:
-        advice = "let the host send its files as they are or in gzip, or set `previous` to a folder or bucket with them"
+        advice = "let the host send files uncompressed or in gzip, or set `previous` to a folder or bucket with them"
         message = f"the publication at {base} cannot be read: {error}; {_STAYS}: {advice}"
         raise PublicationError(message) from error
     except (TransportError, DocumentError, _UnusableError) as error:
         is_forbidden = isinstance(error, StatusError) and error.status in _FORBIDDEN
-        hint = " (if nothing is there yet, deploy the site once without this plug-in)" if is_forbidden else ""
+        hint = " (if nothing was deployed there yet, deploy the site once without this plug-in)" if is_forbidden else ""
         message = f"the publication at {base} cannot be read: {error}{hint}; {ADVICE}"
         raise PublicationError(message) from error
     except OSError as error:
@@ -490,7 +488,7 @@ class _Live:
         """Fetch all documents into the store; a superseded one may be missing."""
         named = self.named(state)
         if len(named) > self.allowance.documents:
-            what = f"{len(named)} documents, more than {self.allowance.documents}"
+            what = f"{len(named):,} documents, but the limit is {self.allowance.documents:,}"
             message = f"{self.web.url(self.path)} lists {what}"
             raise _UnusableError(message)
         optional = named.keys() - state.documents.keys()

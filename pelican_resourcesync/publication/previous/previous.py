@@ -58,7 +58,7 @@ def explain_damage(where: str) -> Iterator[None]:
         reason = printable(why)
         if len(reason) > _LONGEST:  # because of a long URI in its middle
             reason = f"{reason[: _LONGEST // 2]}…{reason[-_LONGEST // 2 :]}"
-        message = f"the publication {place} is damaged: {reason}: upload it again, or {START_OVER}"
+        message = f"the publication {place} is damaged ({reason}): upload it again, or {START_OVER}"
         raise PublicationError(message) from error
 
 
@@ -328,7 +328,7 @@ def read_previous(  # noqa: PLR0913 - keyword-only options
     with explain_damage(where):
         state, lists = read_state(folder, layout), Path(layout.capability_list)
         if state is None and (left := [*folder.glob(f"{lists}"), *folder.glob(f"{lists.parent}/*/{lists.name}")]):
-            what = f"{layout.state} is missing, and {left[0].relative_to(folder).as_posix()} is there"
+            what = f"{layout.state} is missing, although {left[0].relative_to(folder).as_posix()} exists"
             raise DamagedError(what)
         if state is None or (state.siteurl != layout.siteurl and is_loopback(state.siteurl)):
             return None

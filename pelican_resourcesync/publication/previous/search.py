@@ -246,12 +246,13 @@ class PredecessorSearch:
         if isinstance(found, Fetched):
             if not is_loopback(found.state.siteurl):
                 return self._newest(found)
-            why = f"the live publication is for {found.state.siteurl}, which is this machine"
+            why = f"the live publication is for {found.state.siteurl}, an address of this machine"
         else:
             why = str(found)
         if saved is None:
             return self._first(self.layout.siteurl, why, is_absent=isinstance(found, NoPublication))
-        return Predecessor(self._read(saved, str(saved)), line=f"{why}: the copy last seen live is continued")
+        line = f"{why}: the saved copy of the live publication is continued"
+        return Predecessor(self._read(saved, str(saved)), line=line)
 
     def _first(self, url: str, why: str, *, is_absent: bool = True) -> Predecessor:
         """Return that nothing was public at a URL. Raises `PublicationError` if the Source Description there denies it.
@@ -297,12 +298,12 @@ class PredecessorSearch:
         try:
             saved = read_state(folder, self.layout) if folder else None
         except PublicationError as error:
-            line = f"the copy last seen live cannot be read, and the live publication replaces it: {error}"
+            line = f"the saved copy of the live publication cannot be read ({error}), so it is replaced"
         if saved and folder and not live.state.continues(saved):
             if saved.continues(live.state):
                 line = (
-                    f"the live site is back at generation {live.state.generation}: generation {saved.generation}, "
-                    "last seen live, is continued, so that no follower is lost"
+                    f"the live site was set back to generation {live.state.generation}: generation {saved.generation}, "
+                    "which was live before, is continued, so that no follower misses a change"
                 )
                 return Predecessor(self._read(folder, str(folder), live.host_time), line=line)
             line = self._unrelated(live.state, saved)
@@ -317,10 +318,11 @@ class PredecessorSearch:
         ahead = live.generation - saved.generation
         if ahead > MOST_ANCESTORS:
             return (
-                f"the live publication is {ahead} generations past the one last seen live: it counts as its successor"
+                f"the live publication is {ahead} generations ahead of the saved copy, too many to compare them: it "
+                "counts as its successor"
             )
         message = (
-            f"the live publication (generation {live.generation}) and the one last seen live (generation "
+            f"the live publication (generation {live.generation}) and the saved copy of an earlier one (generation "
             f"{saved.generation}, in {self._saved.folder}) do not descend from each other, so each has changes "
             f"that the other lacks: remove that folder to continue the live one, or {START_OVER}"
         )
@@ -391,7 +393,7 @@ class PredecessorSearch:
         now = int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
         latest = replace(latest, restart_number=max(now - 1, latest.restart_number))
         folder = layout_after(layout, latest, restarts=True).folder
-        line = f"the publication starts over in {folder}/: do not set {FIRST} again when it is public"
+        line = f"the publication starts over in {folder}/: unset {FIRST} once it is public"
         return Predecessor(restarted_from=latest, line=line)
 
 
@@ -400,7 +402,7 @@ def _files_at(url: str) -> Web:
 
 
 def _wrong_place(why: str) -> PublicationError:
-    advice = 'correct the setting `previous`, or set it to "live", also for a first publication'
+    advice = 'correct the setting `previous`, or set it to "live", which also works for a first publication'
     return PublicationError(f"{why}: {advice}")
 
 

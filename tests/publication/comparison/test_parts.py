@@ -232,7 +232,9 @@ def test_links_to_mirrors(tmp_path: Path, publisher: str) -> None:
 def test_an_entry_that_fits_into_no_document(tmp_path: Path) -> None:
     """The message names it."""
     large = Resource(uri(0), None, None, Representation(length=1), (Link(rel="up", href="urn:x:" + "a" * 2_000),))
-    with pytest.raises(DocumentError, match=r"entry with loc 'https://example.org/00' has .* fits into no doc"):
+    with pytest.raises(
+        DocumentError, match=r"entry with loc 'https://example.org/00' has .* bytes, but a document can hold only"
+    ):
         publish(Source(tmp_path / "output"), FileResources([large]), 1, limits=Limits(size=2_000))
 
 

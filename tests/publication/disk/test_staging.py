@@ -285,7 +285,7 @@ def test_what_looks_temporary_is_refused(source: Source, tmp_path: Path, name: s
         lambda: source.publish({"a.html": b"a"}, "2024-02-05T12:00"),
         lambda: recover(source.output, tmp_path),
     ):
-        with pytest.raises(PublicationError, match="has a name that is reserved for interrupted runs"):
+        with pytest.raises(PublicationError, match="has a name that is reserved for temporary files"):
             action()
     assert tree(tmp_path) == before
 
@@ -298,7 +298,7 @@ def test_a_damaged_list_of_removed_files(source: Source, content: str) -> None:
     source.write(f"{TEMPORARY_PREFIX}1/documents/resourcesync/site/versions/v", b"v")
     source.write("resourcesync/site/x", b"x")
     source.write(REMOVED, content.encode())
-    with pytest.raises(PublicationError, match=rf"{REMOVED}, a list of files to be removed, is damaged: .*: remove it"):
+    with pytest.raises(PublicationError, match=rf"{REMOVED}, a list of files to remove, is damaged .*: delete it"):
         recover(source.output)
     assert (source.output / "resourcesync/site/x").exists()
     (source.output / REMOVED).unlink()

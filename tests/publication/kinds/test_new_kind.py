@@ -95,7 +95,7 @@ def test_published_and_carried(source: Source) -> None:
 def test_damaged(source: Source) -> None:
     """Other bytes than those listed are found."""
     source.write(toys(source)[0], b"else")
-    with pytest.raises(PublicationError, match=r"damaged: .*toy-20240103T120000Z\.txt does not match"):
+    with pytest.raises(PublicationError, match=r"damaged .*toy-20240103T120000Z\.txt does not match"):
         source.previous()
 
 

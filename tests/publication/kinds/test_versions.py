@@ -262,7 +262,7 @@ def test_a_version_that_is_lost(source: Source) -> None:
     """Nothing is published that lacks a version: the message says which, and what to do."""
     three(source)
     (source.output / HOME / f"versions/{TWO}.txt").unlink()
-    with pytest.raises(PublicationError, match=rf"versions/{TWO}\.txt is missing: upload it again, or publish once"):
+    with pytest.raises(PublicationError, match=rf"versions/{TWO}\.txt is missing\): upload it again, or publish once"):
         source.publish({"a.html": b"1"}, "2024-03-04T12:00", versions=ALL)
 
 
@@ -306,7 +306,9 @@ def test_damaged_histories(damaged: Source, name: str, options: VersionOptions |
     (damaged.output / f"{HOME}/versions.jsonl").write_bytes(DAMAGED[name][0].encode())
     damaged.reseal()
     before = damaged.documents()
-    what = "the publication in .* is damaged: .*versions.jsonl is damaged in line .*: upload it again, or publish once"
+    what = (
+        r"the publication in .* is damaged \(.*versions.jsonl is damaged in line .*: upload it again, or publish once"
+    )
     with pytest.raises(PublicationError, match=what):
         damaged.publish({"a.html": b"2"}, "2024-03-02T12:00", versions=options)
     assert damaged.documents() == before
@@ -337,7 +339,7 @@ def test_links_among_versions(source: Source) -> None:
     file = source.output / HOME / f"versions/{TWO}.txt"
     file.unlink()
     file.symlink_to(secret)
-    with pytest.raises(PublicationError, match=rf"versions/{TWO}\.txt is missing: upload it again"):
+    with pytest.raises(PublicationError, match=rf"versions/{TWO}\.txt is missing\): upload it again"):
         source.publish({"a.html": b"1"}, "2024-03-05T12:00", versions=ALL)
     assert secret.read_bytes() == b"secret"
 

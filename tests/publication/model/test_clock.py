@@ -103,5 +103,5 @@ def test_time_of_a_publication_is_what_reproducible_builds_say(monkeypatch: pyte
 def test_time_that_is_none_is_one_sentence(monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
     """Nothing is guessed."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
-    with pytest.raises(PublicationError, match=f"SOURCE_DATE_EPOCH is '{epoch}': make it a number of seconds"):
+    with pytest.raises(PublicationError, match=f"SOURCE_DATE_EPOCH is '{epoch}', but must be a number of seconds"):
         build_time()

@@ -255,7 +255,7 @@ def test_hostile_names(name: str, kind: str) -> None:
         if path != "resourcesync/s/a":
             first = CONTENT[kind][0] | {"path": path} if isinstance(CONTENT[kind], list) else None
             value = [first] if first else {path: 1 if kind == "packages" else "a" * 64}
-            with pytest.raises(PublicationError, match="which is not a document of a publication, is listed"):
+            with pytest.raises(PublicationError, match="is listed, but is not a document of a publication"):
                 parse_state(json.dumps(CONTENT | {kind: value}).encode(), NAME)
 
 

@@ -49,11 +49,11 @@ from tests.kit.live import (
 from tests.kit.publications import LAYOUT, STATE, Source, is_listed
 
 ADVICE = (
-    "what is published stays as it is: try again later, or publish once with RESOURCESYNC_FIRST=1 in the environment,"
+    "nothing was changed: try again later, or publish once with RESOURCESYNC_FIRST=1 in the environment,"
     " which starts over at new addresses"
 )
-EMPTY = " (if nothing is there yet, deploy the site once without this plug-in)"
-HALF = "the publication is damaged, or its deployment is not done"
+EMPTY = " (if nothing was deployed there yet, deploy the site once without this plug-in)"
+HALF = "It is damaged, or still being deployed"
 DESCRIPTION, WELL_KNOWN = "resourcesync/description.xml", ".well-known/resourcesync"
 RESOURCE_LIST = "resourcesync/site/resourcelist.xml"
 CAPABILITY_LIST = "resourcesync/site/capabilitylist.xml"
@@ -252,7 +252,7 @@ def test_source_description_says_which_sets_there_are(new: Source, into: Path) -
     """A page hides what it names; a set that it does not name is new, also if the host has one page for all."""
     with live(page) as site:
         site.manners[DESCRIPTION] = files(new.output)
-        why = "although the Source Description names resourcesync/site"
+        why = "although the Source Description lists resourcesync/site"
         assert failure(site, into) == f"URL/{STATE} is an HTML page, {why}"
         other = "resourcesync/papers/publication.json"
         assert fetch_publication(Web(site.url), into, state=other) == NoPublication(f"{site.url}/{other}")
@@ -317,9 +317,7 @@ def test_no_host(monkeypatch: pytest.MonkeyPatch, into: Path) -> None:
     assert isinstance(found, NoPublication)
     assert str(found) == f"https://museum.example/{STATE}: no such host"
     number = socket.EAI_AGAIN
-    with pytest.raises(
-        PublicationError, match="no answer of name servers; what is published stays as it is: try again"
-    ):
+    with pytest.raises(PublicationError, match="no answer of name servers; nothing was changed: try again"):
         fetch_publication(web, into)
 
 
@@ -370,7 +368,7 @@ def test_host_that_encodes_everything(
         assert contents(into) == vouched(new)
     else:
         with pytest.raises(
-            PublicationError, match=r"as 'exi', which .* stays as it is: let the host send .*`previous`"
+            PublicationError, match=r"as 'exi', which .* nothing was changed: let the host send .*`previous`"
         ):
             fetch_publication(Web(site.url), into)
 
@@ -458,9 +456,9 @@ def test_known_while_it_is_asked_again(site: Live, old: Source, new: Source, sou
 @pytest.mark.parametrize(
     ("manner", "said"),
     [
-        (content(b"damaged"), f"URL/{RESOURCE_LIST} is another file: {HALF}"),
-        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is an HTML page: {HALF}"),
-        (status(404), f"URL/{RESOURCE_LIST}: not found (404 Not Found): {HALF}"),
+        (content(b"damaged"), f"URL/{RESOURCE_LIST} is not the listed file. {HALF}"),
+        (content(PAGE, Content_Type="text/html"), f"URL/{RESOURCE_LIST} is an HTML page. {HALF}"),
+        (status(404), f"URL/{RESOURCE_LIST}: not found (404 Not Found). {HALF}"),
     ],
 )
 def test_damaged_for_ever(site: Live, into: Path, manner: Manner, said: str) -> None:
@@ -479,7 +477,7 @@ def test_state_that_goes_while_it_is_read(site: Live, new: Source, into: Path) -
     for manner in (status(404), page):
         site.manners[STATE] = first(1, files(new.output), then=manner)
         time = Time()
-        assert failure(site, into, clock=time.clock) == f"URL/{STATE} disappeared during the download: {HALF}"
+        assert failure(site, into, clock=time.clock) == f"URL/{STATE} disappeared during the download. {HALF}"
         assert sum(time.slept) == 60
         site.asked()
 
@@ -530,7 +528,7 @@ def test_hostile_paths(source: Source, into: Path, path: str) -> None:
     """Nothing is written or asked for but documents: whoever has the site has not the machine that builds it."""
     altered(source, documents={path: "0" * 64})
     with live(files(source.output)) as site:
-        assert f"{path!a}, which is not a document of a publication, is listed" in failure(site, into)
+        assert f"{path!a} is listed, but is not a document of a publication" in failure(site, into)
         assert site.asked() == {STATE: 1}
 
 
@@ -550,13 +548,15 @@ def test_limits(site: Live, new: Source, into: Path) -> None:
     """A number of documents, the state, each document and all of them have limits; at a limit, all is well."""
     sizes = {path: len(data) for path, data in vouched(new).items()}
     state, largest = sizes.pop(STATE), max(sizes.values())
-    assert failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} lists 10 documents, more than 5"
+    assert (
+        failure(site, into, allowance=FetchLimits(documents=5)) == f"URL/{STATE} lists 10 documents, but the limit is 5"
+    )
     said = f"URL/{STATE} is larger than {state - 1} bytes"
     assert failure(site, into, allowance=FetchLimits(state_size=state - 1)) == said
     assert site.asked() == {STATE: 2}
     said = failure(site, into, allowance=FetchLimits(size=largest - 1))
     assert re.fullmatch(rf"URL/resourcesync/site/\S+ is larger than {largest - 1} bytes", said)
-    said = f"URL: all of it is larger than {state} bytes"
+    said = f"all documents have more than {state:,} bytes"
     assert failure(site, into, allowance=FetchLimits(total_size=state)) == said
     assert "is larger than 9 bytes" in failure(site, into, allowance=FetchLimits(total_size=state + 9))
     total = 6 * sum([state, *sizes.values()])
@@ -568,7 +568,7 @@ def test_time_of_all(site: Live, into: Path) -> None:
     site.manners[RESOURCE_LIST] = status(404)
     time = Time()
     said = failure(site, into, allowance=FetchLimits(seconds=5), clock=time.clock)
-    assert said == "URL: all of it takes longer than 5 seconds"
+    assert said == "fetching all documents takes longer than 5 seconds"
     assert time.slept == [1, 2, 4]
 
 

@@ -33,7 +33,7 @@ def store(site: Live, tmp_path: Path) -> Store:
 def budget(**more: float) -> Budget:
     """Return a budget that is large enough."""
     given = {"size": 1000, "seconds": 60, "clock": lambda: 0.0} | more
-    return Budget("all of it", Bounds(), **given)  # type: ignore[arg-type]
+    return Budget("all files", Bounds(), **given)  # type: ignore[arg-type]
 
 
 def test_only_what_is_missing_is_fetched(site: Live, store: Store, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_only_what_is_missing_is_fetched(site: Live, store: Store, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("path", "digest", "why"),
-    [("a", B, "/a is another file"), ("page", A, "/page is an HTML page"), ("gone", A, "/gone: .*404")],
+    [("a", B, "/a is not the listed file"), ("page", A, "/page is an HTML page"), ("gone", A, "/gone: .*404")],
 )
 def test_other_files(store: Store, path: str, digest: str, why: str) -> None:
     """A file that is missing, or has other bytes, is an error, unless it is optional; what came before it is kept."""
@@ -82,10 +82,10 @@ def test_a_budget_is_for_all(store: Store) -> None:
     now = 9.5
     assert whole.bounds().total == 0.5
     whole.take(2)
-    with pytest.raises(TransportError, match=r"^all of it is larger than 3 bytes"):
+    with pytest.raises(TransportError, match=r"^all files have more than 3 bytes"):
         whole.bounds()
     now = 10.0
-    with pytest.raises(TransportError, match=r"^all of it takes longer than 10 seconds"):
+    with pytest.raises(TransportError, match=r"^fetching all files takes longer than 10 seconds"):
         whole.bounds()
 
 

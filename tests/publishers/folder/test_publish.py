@@ -220,7 +220,7 @@ def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path)
         }
     )
     before = tree(folder.public)
-    assert ".resourcesync-x has a name that is reserved for interrupted runs" in folder.stops()
+    assert ".resourcesync-x has a name that is reserved for temporary files" in folder.stops()
     assert tree(folder.public) == before
     assert victim.is_dir()
 
@@ -238,7 +238,7 @@ def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path)
         ("resourcesync", "resourcesync is not a folder"),
         ("resourcesync/index.html", "resourcesync/index.html is where documents of the publication belong"),
         ("resourcesync/description.xml", "description.xml is where documents of the publication belong"),
-        ("about/.resourcesync-x", "about/.resourcesync-x has a name that is reserved for interrupted runs"),
+        ("about/.resourcesync-x", "about/.resourcesync-x has a name that is reserved for temporary files"),
         ("é" * 120 + "/" + "é" * 120 + "/" + "é" * 110 + ".html", "whose URL is longer than 2,047 characters"),
         ("a\nb.html", r"control characters or invalid UTF-8 in its name, 'a\nb.html'"),
         ("about\x85/b.html", r"control characters or invalid UTF-8 in its name, 'about\x85/b.html'"),
@@ -346,11 +346,11 @@ def test_hints(folder: Folder) -> None:
     lines = folder.run().stdout.splitlines()
     assert [line.partition(",")[0] for line in lines[:2]] == [
         "ResourceSync: changes get the time of this publication",
-        "ResourceSync: the URL of the site has a path",
+        "ResourceSync: the site's URL has a path",
     ]
     (folder.base / ".git").rmdir()
     assert [line.partition(",")[0] for line in folder.run().stdout.splitlines()[:-1]] == [
-        "ResourceSync: the URL of the site has a path"
+        "ResourceSync: the site's URL has a path"
     ]
 
 
@@ -426,7 +426,7 @@ def test_whose_page_it_is(folder: Folder, titles: Sequence[str], settings: str, 
     done = folder.run()
     shown = etree.parse(folder.public / "resourcesync/index.html", etree.HTMLParser()).getroot()
     assert f"{shown.get('lang')} {shown.findtext('head/title')}" == shows
-    hint = "ResourceSync: the page for people is in English, because it is not translated into 'it'.\n"
+    hint = "ResourceSync: the page for people is in English, because there is no translation into 'it'.\n"
     assert (hint in done.stdout) is ("it" in settings.split('"'))
     folder.write({"index.html": page("Home").replace("<html", "<html lang='de-CH'")})
     folder.run()
@@ -442,8 +442,8 @@ def test_a_slip_in_the_address(folder: Folder, monkeypatch: pytest.MonkeyPatch, 
     assert "first publication" in our_command(folder.base, "publish", "public", "--base-url", first).stdout
     done = our_command(folder.base, "publish", "public", "--base-url", other, check=False)
     assert done.stderr == (
-        f"pelican-resourcesync: the previous publication is for {first}, this one would be for {other}, so every URI "
-        f"would change: set the address back, or set moved_from to '{first}' if the site has moved\n"
+        f"pelican-resourcesync: the previous publication is for {first}, but this one would be for {other}, so every "
+        f"URI would change: restore the address, or set moved_from to '{first}' if the site has moved\n"
     )
     again = our_command(folder.base, "publish", "public", "--base-url", "https://other.invalid")
     assert "first publication" in again.stdout

@@ -172,5 +172,5 @@ def test_a_language_without_a_translation(site: Site) -> None:
     """The first build says that the page for people is in English; later ones need not."""
     site.article("a.md", at="2024-01-01T12:00:00Z")
     site.configure(DEFAULT_LANG="it_IT")
-    hint = "ResourceSync: the page for people is in English, because it is not translated into 'it_it'."
+    hint = "ResourceSync: the page for people is in English, because there is no translation into 'it_it'."
     assert [hint in run(site)[1] for _ in range(2)] == [True, False]

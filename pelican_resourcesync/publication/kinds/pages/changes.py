@@ -126,7 +126,7 @@ def parse_shown(data: bytes, path: str) -> ShownChanges:
     try:
         return ShownChanges.parse(data)
     except ValueError as error:
-        what = f"{path} is not as this program writes it: {error}"
+        what = f"{path} was not written by this program: {error}"
         raise DamagedError(what) from error
 
 

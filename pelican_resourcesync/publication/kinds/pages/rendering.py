@@ -132,7 +132,7 @@ def language_hints(tag: str) -> list[str]:
     """Return a hint for a language that was set, and into which the pages are not translated."""
     if not tag or Language.of(tag).code == tag.replace("_", "-").partition("-")[0].lower():
         return []
-    return [f"the page for people is in English, because it is not translated into {printable(tag)!r}"]
+    return [f"the page for people is in English, because there is no translation into {printable(tag)!r}"]
 
 
 class Page:
@@ -187,8 +187,8 @@ class Page:
             file, line = (getattr(error, each, None) for each in ("filename", "lineno"))
             where = f"{file}:{line}: " if file and line else ""
             logger.warning(  # which Pelican prints once, however many pages there are
-                "ResourceSync: a page for people (%s) is written without the theme's templates: %s%s: %s: correct or "
-                "remove these, in the theme's templates/resourcesync",
+                "ResourceSync: a page for people (%s) was written without the theme's templates (%s%s: %s): correct or "
+                "remove the files in the theme's templates/resourcesync",
                 *(template, where, type(error).__name__, str(error).rstrip(".")),
             )
         own = environment_of(PageOptions(language=page.language, timezone=page.timezone))

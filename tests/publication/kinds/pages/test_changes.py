@@ -501,8 +501,8 @@ def test_a_theme_that_fails_is_named(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert [names for _, _, names in shown(page_of(source))] == [["new A"]]
     assert {each.levelname for each in caplog.records} == {"WARNING"}
     for template, message in zip(("changes", "index", "set"), caplog.messages, strict=True):
-        assert f"a page for people ({template}.html) is written without the theme's templates: " in message
-        assert "days.html:2: TemplateSyntaxError: Encountered unknown tag 'nonsense': correct or remove" in message
+        assert f"a page for people ({template}.html) was written without the theme's templates (" in message
+        assert "days.html:2: TemplateSyntaxError: Encountered unknown tag 'nonsense'): correct or remove" in message
 
 
 def test_what_the_next_publication_reads(tmp_path: Path) -> None:

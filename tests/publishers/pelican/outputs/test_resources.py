@@ -209,8 +209,8 @@ def test_links_that_pelican_makes_in_place_of_copies(small: Site, caplog: pytest
     ("path", "message"),
     [
         ("files/a\x7fb.txt", r"control characters or invalid UTF-8 in its name, 'files/a\\x7fb\.txt'"),
-        ("files/.resourcesync-x", "has a name that is reserved for interrupted runs"),
-        (".resourcesync-x/y", "has a name that is reserved for interrupted runs"),
+        ("files/.resourcesync-x", "has a name that is reserved for temporary files"),
+        (".resourcesync-x/y", "has a name that is reserved for temporary files"),
         ("_headers/y", "_headers is not a file"),
     ],
 )
