@@ -49,10 +49,11 @@ _PAUSE, _LONGEST_PAUSE = 2.0, 30.0
 _BACKOFF, _LONGEST_WAIT = 2.0, 600.0
 #: What the statuses of IndexNow ask the user to do.
 _ADVICE = {
-    400: "it does not understand the request: is the endpoint right?",
-    403: "it does not accept the key: the key file must be public at {key_file}, and contain only the key",
-    422: "the URLs are not below the address of the key file, {key_file}, or the key belongs to another site",
+    400: "it does not understand the request: check that its URL is right",
+    403: "it does not accept the key: the key file must be public at {key_file} and contain only the key",
+    422: "the URLs are not on the site of the key file {key_file}, or the key belongs to another site: check --key",
 }
+_ADVICE_ON_KEY = "set indexnow_key, then publish and deploy the site"
 
 
 #: The later pages of a listing, which every new page moves, by the end of their path.
@@ -89,7 +90,7 @@ class PublishedSite:
             known = {name: self._state(name) for name in (*names, *first.sets)}
         except (OSError, AbsentError, NoHostError, IndexError) as error:
             why = f" ({error})" if isinstance(error, TransportError) else ""
-            message = f"there is no publication in {target}{why}: publish the site first"
+            message = f"no publication was found in {target}{why}: publish the site first"
             raise PublicationError(message) from error
         self.siteurl = first.siteurl
         self.sets = {name: state for name, state in known.items() if state.siteurl == self.siteurl}
@@ -122,7 +123,7 @@ class PublishedSite:
         Raises `SettingsError` for a generation that is not known.
         """
         if isinstance(since, int) and len(self.sets) > 1:
-            message = f"--since {since}: each of the {len(self.sets)} sets has its own generations: use a time instead"
+            message = f"--since {since}: each of the {len(self.sets)} sets has its own generations, so use a time"
             raise SettingsError(message)
         floors = {name: _floor(known, since, name) for name, known in self.sets.items()}
         self.since = min(filter(None, floors.values()), default=None)
@@ -229,7 +230,7 @@ class PublishedSite:
         while why := next(filter(None, (_why_not_live(web, *named_set) for named_set in self.sets.items())), ""):
             left = end - time.monotonic()
             if left <= 0:
-                message = f"{why}: deploy {self._where}, and run this again"
+                message = f"{why}: deploy {self._where} and run this again"
                 raise NotAnnouncedError(message)
             sleep(min(pause, left))
             pause = min(pause * 1.5, _LONGEST_PAUSE)
@@ -244,12 +245,11 @@ class PublishedSite:
             return keys[0]
         if not keys and self.hubs(self.sets):
             return ""
-        which = "no key file" if not keys else "several key files"
-        message = (
-            f"{self._where} has {which} of IndexNow: set indexnow_key, publish and deploy the site, or add --key"
-            if self.folder
-            else "the IndexNow key is not known: add --key"
-        )
+        message = f"{self._where} has no IndexNow key file: {_ADVICE_ON_KEY}, or add --key"
+        if keys:
+            message = f"{self._where} has several IndexNow key files: remove all but one, or add --key"
+        elif not self.folder:
+            message = "the IndexNow key is not known: add --key"
         raise SettingsError(message)
 
 
@@ -287,7 +287,7 @@ def _post(client: Client, request: Request, advice: Mapping[int, str]) -> None:
         except TransportError as error:
             status, asked = (error.status, error.retry_after) if isinstance(error, StatusError) else (0, None)
             if not error.may_pass:
-                message = f"{error}: {advice.get(status, 'is the endpoint right?')}"
+                message = f"{error}: {advice.get(status, 'check that its URL is right')}"
                 raise NotAnnouncedError(message) from error
             wait = asked or _BACKOFF**attempt
             if attempt == _ATTEMPTS or wait > _LONGEST_WAIT:
@@ -303,10 +303,10 @@ def _require_key_file(siteurl: str, key: str, location: str) -> None:
     try:
         found = Web(siteurl).read(key_file(key))[1].strip()
     except TransportError as error:
-        message = f"the key file is not live: {error}: set indexnow_key, publish and deploy the site"
+        message = f"the key file is not live ({error}): {_ADVICE_ON_KEY}"
         raise NotAnnouncedError(message) from error
     if found != key.encode():
-        message = f"{location} does not contain only the key: set indexnow_key, publish and deploy the site"
+        message = f"{location} must contain only the key: {_ADVICE_ON_KEY}"
         raise NotAnnouncedError(message)
 
 
@@ -333,10 +333,8 @@ def _floor(state: PublicationState, since: Since, name: str) -> datetime | None:
         return state.earlier[0] if state.earlier else None
     back = state.generation - since
     if not 0 <= back <= len(state.earlier):
-        message = (
-            f"--since {since}: of the set {name}, the generations from {state.generation - len(state.earlier)} to "
-            f"{state.generation} are known: use one of them, or a time"
-        )
+        known = f"from {state.generation - len(state.earlier)} to {state.generation}"
+        message = f"--since {since} is not a known generation of the set {name}: use one {known}, or a time"
         raise SettingsError(message)
     return (state.at, *state.earlier)[back]
 

@@ -103,7 +103,7 @@ class ServedFolder:
             return self._negotiated(uri, asked)
         file = self._file(path)
         if file is None:
-            return _said(HTTPStatus.NOT_FOUND, f"There is no {path or 'page'} here.")
+            return _said(HTTPStatus.NOT_FOUND, f"/{path} was not found.")
         path = file.relative_to(self._folder).as_posix()
         typed, headers = headers_of(path)["Content-Type"], [_VARY, _links(*found[:2], uri)] if found else []
         for publication, index in self._publications():
@@ -122,17 +122,19 @@ class ServedFolder:
         """
         found = self._versions_of(uri)
         if found is None:
-            return _said(HTTPStatus.NOT_FOUND, f"There are no versions of {uri} here.")
+            return _said(HTTPStatus.NOT_FOUND, f"No version of {uri} was found.")
         layout, index, versions = found
         headers = [_VARY, _links(layout, index, uri)]
         time = _parse_date(asked)
         if time is None:
             now = _date(datetime.now(UTC))
-            return _said(HTTPStatus.BAD_REQUEST, f"Accept-Datetime is {asked!a}: make it like {now}.", headers)
+            return _said(
+                HTTPStatus.BAD_REQUEST, f"Accept-Datetime {asked!a} is not a valid date: write it like {now}.", headers
+            )
         version = _selected(versions, time)
         path = f"{layout.versions}/{version.name}"
         if not version.name:
-            return _said(HTTPStatus.NOT_FOUND, f"{uri} was not there at {asked}.", [*headers, _began(version)])
+            return _said(HTTPStatus.NOT_FOUND, f"{uri} did not exist at {asked}.", [*headers, _began(version)])
         url = layout.uri(path)
         headers = [_VARY, _links(layout, index, uri, f', <{url}>; rel="memento"; datetime="{_began(version)[1]}"')]
         if leads and index.first_uses[version.name] == (uri, version):

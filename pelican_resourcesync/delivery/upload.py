@@ -166,19 +166,19 @@ class _Comparison:
                         raise self._lost(path)
 
     def _lost(self, path: str) -> PublicationError:
-        what = f"{self._bucket.url(path)} is missing, or not what was published there"
-        return PublicationError(f"{what}: upload to the bucket of the settings, or publish with RESOURCESYNC_FIRST=1")
+        what = f"{self._bucket.url(path)} is missing or was changed after it was published"
+        return PublicationError(f"{what}: upload to the bucket in the settings, or publish with RESOURCESYNC_FIRST=1")
 
     def verify(self, path: str) -> tuple[Path | bytes, str]:
         """Return a file of the output, or if it is not large its bytes, with its SHA-256, which is the one listed."""
         size, listed = self.files[path]
         file = self._output / path
-        with failing_disk(f"{file} cannot be read", "publish again, and upload that", MismatchError):
+        with failing_disk(f"{file} cannot be read", "publish again, then upload", MismatchError):
             source = file if size >= _LARGE else file.read_bytes()
             digest = measure(source)[0] if isinstance(source, Path) else sha256(source)
             self._large |= {path: digest} if isinstance(source, Path) else {}
         if listed not in ("", digest):
-            message = f"{file} has changed since it was published: publish again, and upload that"
+            message = f"{file} has changed since it was published: publish again, then upload"
             raise MismatchError(message)
         return source, digest
 
@@ -234,7 +234,7 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
 
 
 def _missing(file: Path | str) -> PublicationError:
-    return PublicationError(f"{file} is missing, and was published: publish again, and upload that")
+    return PublicationError(f"{file} was published but is missing: publish again, then upload")
 
 
 @contextmanager
@@ -246,7 +246,7 @@ def _publications(output: Path, bucket: BucketPath | None = None) -> Iterator[li
     with locked(output) if output.is_dir() else nullcontext():
         recover(output, work_folder_for(output))
         if not (found := publications_in(output, bucket)):
-            message = f"there is no publication in {output}: publish it first"
+            message = f"no publication was found in {output}: publish it first"
             raise PublicationError(message)
         yield found
 
@@ -309,8 +309,8 @@ def _listed_in_bucket(
             if not publication.state.continues(theirs):
                 message = (
                     f"{where} has generation {theirs.generation}, which generation {publication.state.generation} "
-                    f"in {publication.folder} does not continue: nothing was uploaded. Publish again, so that it "
-                    "continues what is public; or delete that file, to replace all of it"
+                    f"in {publication.folder} does not continue: nothing was uploaded. Publish again to "
+                    "continue what is public, or delete that file to replace everything"
                 )
                 raise PublicationError(message)
             listed |= {**theirs.superseded, **theirs.documents}
@@ -348,7 +348,7 @@ class _Lease:
                 self.renew()
                 return self
         message = (
-            f"another upload to {self._bucket.base} is running, or was killed: nothing was uploaded. Run it again when "
+            f"another upload to {self._bucket.base} is running or was killed: nothing was uploaded. Run it again when "
             f"that has ended, or {_LEASE_TIME / 60:g} minutes after it was killed"
         )
         raise TransportError(message)

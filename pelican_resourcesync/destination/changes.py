@@ -92,7 +92,7 @@ class Changes:
         self.sets = find_sets(self._source)
         for one in self.sets:
             if one.failure:
-                message = f"the set {one.name!a} cannot be read, and others can (--set): {one.failure}"
+                message = f"the set {one.name!a} cannot be read: {one.failure}. Use --set to follow other sets"
                 raise IncompleteError(message, may_pass=one.failure.may_pass)
         known = {"verified": self._state.get(VERIFIED), "private": self._state.get(PRIVATE)}
         with self._state.transaction():
@@ -116,9 +116,9 @@ class Changes:
     def _why_void(self, cursor: Cursor) -> str:
         """Return why nothing can go on from a cursor; an empty text if it can."""
         if cursor.selection != self._options.selection:
-            return "other sets or resources are selected than before"
+            return "the selection of sets or resources has changed"
         if cursor.sets.keys() != {one.uri for one in self.sets}:
-            return "the Source has other Capability Lists than before (it moved, or has other sets)"
+            return "the Capability Lists of the Source have changed (it moved, or has other sets)"
         if any(position.is_ahead for position in cursor.sets.values()):
             return "the cursor is dated in the future"
         if self._contents and self._contents.mark != cursor.contents:
@@ -193,7 +193,7 @@ class Changes:
             now = self._end.get(uri)
             if now and now.at and now.at < before.at and not (before.is_ahead or self._options.accept_older):
                 message = (
-                    f"the lists end at {now.at}, before what was followed ({before.at}): a cache may be stale: try "
+                    f"the lists end at {now.at}, before what was followed ({before.at}). A cache may be stale: try "
                     "again later. If the Source was set back, add --accept-older (in Python: accept_older=True)"
                 )
                 raise IncompleteError(message)
@@ -231,10 +231,8 @@ class Changes:
                     self._insert(_IN_LIST, listed, CREATED, _LISTED)
             if is_empty and self.foreign > foreign:
                 hint = f", or add {allowing(self.hosts)}" if self.hosts else ""
-                message = (
-                    f"of the {self.foreign - foreign:,} resources that the set {one.name!a} lists, none are on hosts "
-                    f"that are requested: choose other sets with --set{hint}"
-                )
+                where = f"none of the {self.foreign - foreign:,} resources of the set {one.name!a} are on hosts"
+                message = f"{where} that are requested: choose other sets with --set{hint}"
                 raise IncompleteError(message, may_pass=False)
 
     def _compare(self, contents: Contents) -> None:
@@ -275,14 +273,15 @@ class Changes:
         except UNREAD as error:
             if len(self.sets) == 1:
                 raise
-            message = f"the set {one.name!a} cannot be read, and others can (--set): {error}"
+            message = f"the set {one.name!a} cannot be read: {error}. Use --set to follow other sets"
             raise IncompleteError(message, may_pass=error.may_pass) from error
         with closing(entries):
-            for each in entries.resources():
-                whole.update(f"{each.uri}\n{each.time}\n{each.hash}\n{each.length}\n{each.links or ''}\n".encode())
-                yield each
+            for listed in entries.resources():
+                described = (listed.uri, listed.time, listed.hash, listed.length, listed.links or "")
+                whole.update("".join(f"{value}\n" for value in described).encode())
+                yield listed
         if unread:
-            message = f"the Resource List of the set {one.name!a} cannot be read whole: {'; '.join(unread)}"
+            message = f"parts of the Resource List of the set {one.name!a} cannot be read: {'; '.join(unread)}"
             raise IncompleteError(message)
         at, completed = text_of(entries.md.at), text_of(entries.md.completed)
         self._lists[one.uri] = Position(at, reach=completed, listed=whole.hexdigest())
@@ -318,7 +317,7 @@ class Changes:
         """Read the changes of a set, and where they begin and end; return why that is not possible, if it is not."""
 
         def note(gap: str) -> None:
-            self._notes.append(f"{one.name}: {gap}: the changes in between are not known")
+            self._notes.append(f"{one.name}: {gap}: the changes in between are unknown")
 
         foreign, order = self.foreign, count()
         begun, listed = None, fresh
@@ -379,7 +378,7 @@ class Changes:
         return "" if kind == CREATED else DELETED
 
     def _restore_shared(self) -> None:
-        """Let what is deleted from one set, and still is in another, be updated."""
+        """Record as updated what is deleted from one set and still in another."""
         query = "SELECT uri, set_number FROM change WHERE kind = 'deleted' AND set_number > 0"
         rows = self._db.execute(query).fetchall()
         for number, one in enumerate(self.sets, 1):
@@ -401,7 +400,7 @@ class Changes:
         if Capability.CHANGELIST in one.documents:
             changes: list[ListedResource] = []
             lists, position = ChangeLists(self._source, one), self._lists[one.uri]
-            if position.at and not lists.take(position, lambda each, _: changes.append(each), lambda _: None):
+            if position.at and not lists.take(position, lambda change, _: changes.append(change), lambda _: None):
                 yield from changes
 
 

@@ -49,7 +49,7 @@ class BucketMirror(Mirror):
         """Take the URL or the folder of a Source, the URL of the bucket, and the options."""
         super().__init__(source, Path(), options)
         if self._options.atomic:
-            message = "--atomic needs a folder: a bucket cannot be switched at once"
+            message = "--atomic needs a folder, because a bucket cannot be switched at once: leave it out"
             raise MirrorError(message)
         self._bucket = Bucket(url)
 
@@ -71,7 +71,7 @@ class BucketMirror(Mirror):
     def _require_copy(self) -> None:
         pointer = self._bucket.get(_POINTER)
         if pointer is None or b'"name"' not in pointer[0]:
-            message = f"{self._bucket.base} is not a copy that `mirror` made: run that first"
+            message = f"{self._bucket.base} is not a copy made by `mirror`: run `mirror` first"
             raise MirrorError(message)
 
 
@@ -80,7 +80,7 @@ def _parsed_pointer(content: dict[str, Any]) -> dict[str, Any]:
     if "name" not in content:
         return {**content}
     if not _NAME.fullmatch(content["name"]):
-        message = "it names no state of a mirror"
+        message = "its `name` is not the name of a state"
         raise ValueError(message)
     return {"name": content["name"], "trusted": check_trusted(content["trusted"])}
 
@@ -102,7 +102,7 @@ class _BucketCopy(Copy):
                 message = f"{bucket.url(_POINTER)} is damaged ({error}): {_REMEDY}"
                 raise MirrorError(message) from error
         elif any(map(_NAME.fullmatch, bucket.files())):
-            message = f"{bucket.url(_POINTER)} is missing, so nothing says which keys the copy trusts: {_REMEDY}"
+            message = f"{bucket.url(_POINTER)} is missing, so it is not known which keys the copy trusts: {_REMEDY}"
             raise MirrorError(message)
         if "name" in self._state:
             self._own.mkdir()
@@ -156,7 +156,7 @@ class _BucketCopy(Copy):
                 self._put(stored.path, Path(file), stored.digest, replace=ours)
                 Path(file).unlink()
                 return ""
-        return f"{stored.path} exists, and the mirror did not write it"
+        return f"{stored.path} exists and was not written by the mirror"
 
     def remove(self, stored: StoredResource) -> bool:
         """Delete a resource; return whether what is there was the mirror's."""

@@ -75,7 +75,7 @@ class Cursor:
         try:
             return parse_json(text, cls._parsed)
         except ValueError as error:
-            message = "this is not a cursor that an earlier run gave: begin again without one, and with nothing known"
+            message = "the cursor is not valid: use one from an earlier run, or start with no cursor and no data"
             raise MirrorError(message) from error
 
     @classmethod
@@ -151,7 +151,7 @@ class Contents:
         try:
             yield
         except sqlite3.Error as error:
-            message = f"{self.file} cannot be used ({error}): wait until no other run uses it, or choose a new file"
+            message = f"{self.file} cannot be used ({error}): wait until no other run is using it, or choose a new file"
             raise MirrorError(message) from error
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ class Contents:
             self._db.execute("INSERT OR REPLACE INTO content VALUES (?, ?, ?)", (uri, listed, hash))
 
     def is_present(self, uri: str) -> None:
-        """Note that a resource is still there."""
+        """Record that a resource is still listed."""
         with self._errors():
             self._db.execute("INSERT OR IGNORE INTO present VALUES (?)", (uri,))
 

@@ -65,7 +65,7 @@ class Copy:
         return map(self.install, batch)
 
     def installed(self, state: CopyState) -> None:
-        """Take note that all that the state has is installed."""
+        """Continue after an installed batch: the copy has all that the state records. Nothing to do in a folder."""
 
     def install(self, part: Part) -> str:
         """Rename a part to the path of its resource; return what the mirror did not write and is in its way, if any."""
@@ -75,7 +75,7 @@ class Copy:
         if folder not in self._folders and (obstacle := self._make_folder(folder)):
             return obstacle
         if not ours and os.path.lexists(target) and not self.matches(stored):
-            return f"{stored.path} exists, and the mirror did not write it"
+            return f"{stored.path} exists and was not written by the mirror"
         try:
             os.replace(file, target)  # noqa: PTH105 - one of many
         except FileNotFoundError:
@@ -140,11 +140,11 @@ class Copy:
         """Make a folder; return what is in its way, or an empty text."""
         name = folder[len(self._folder) + 1 :]
         if not self._reachable(f"{name}/x"):
-            return f"{name} leads through a symbolic link"
+            return f"{name} is reached through a symbolic link"
         try:
             os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - a string
         except (FileExistsError, NotADirectoryError):
-            return f"{name} is a file that the mirror did not write"
+            return f"{name} is a file that was not written by the mirror"
         self._folders.add(folder)
         return ""
 
@@ -224,16 +224,16 @@ class Installer:
         self.paths: set[str] = set()  # in lower case, of new resources that the state does not have yet
 
     def add(self, part: str, stored: StoredResource, *, ours: bool) -> None:
-        """Take a verified part; `ours`: the mirror wrote what may have its path."""
+        """Add a verified part to the batch; `ours`: the mirror wrote what may have its path."""
         self._batch.append((part, stored, ours))
         self._size += stored.length
 
     def keep(self, stored: StoredResource) -> None:
-        """Take a resource whose file has its path already."""
+        """Record a resource whose file has its path already."""
         self._unchanged.append(stored)
 
     def postpone(self, uri: str, reason: str, path: str) -> None:
-        """Take the reason why a resource cannot be fetched."""
+        """Record why a resource cannot be fetched."""
         self._failures[uri] = reason
         self.paths.discard(path.lower())
 

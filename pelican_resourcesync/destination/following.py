@@ -326,13 +326,14 @@ class _Packed:
     def open(self, sets: list[SourceSet], count: int, size: int, *, always: bool) -> None:
         """Open the packages of the Resource Dumps, if they take less than so many requests and bytes, or `always`."""
         try:
-            packages = [each for one in sets for each in ListedDumps(self._source, one).of_resources() if each.uri]
+            dumps = [ListedDumps(self._source, one) for one in sets]
+            packages = [package for listed in dumps for package in listed.of_resources() if package.uri]
         except _FAILURES as error:
             self._notes.append(f"the Resource Dumps cannot be used: {error}")
             return
-        packed = sum(each.length or 0 for each in packages)
+        packed = sum(package.length or 0 for package in packages)
         cheap = packed + len(packages) * COST_OF_REQUEST < size + count * COST_OF_REQUEST
-        cheap = cheap and all(each.length is not None for each in packages)
+        cheap = cheap and all(package.length is not None for package in packages)
         if packed < _MOST_PACKED and (cheap or always):
             for package in packages:
                 try:
@@ -343,7 +344,7 @@ class _Packed:
     def _add(self, package: ListedPackage) -> None:
         inside = self._stack.enter_context(self._packages.opened(package))
         number = len(self._open)
-        members = ((each.uri, number, each.path, each.hash, each.length, each.time) for each in inside.resources)
+        members = ((one.uri, number, one.path, one.hash, one.length, one.time) for one in inside.resources)
         with self._state.transaction():
             self._state.db.executemany("INSERT OR REPLACE INTO member VALUES (?, ?, ?, ?, ?, ?)", members)
         self._open.append((package, inside))

@@ -109,7 +109,7 @@ class Mirrors:
                         yield uri, content
 
     def fail(self, uri: str, url: str, error: TransportError) -> str:
-        """Take a failure of a mirror; return a note if the mirror is not used any more because of it."""
+        """Record a failure of a mirror; return a note if the mirror is no longer used because of it."""
         self._failed.add((uri, url))
         place = origin(url)
         if isinstance(error, StatusError | AbsentError) or place in self._unusable or place is None:
@@ -117,7 +117,7 @@ class Mirrors:
         self._unusable.add(place)
         mismatched = isinstance(error, MismatchError)
         what = f"served other bytes for {shown(uri)} than are listed" if mismatched else f"failed ({error})"
-        return f"the mirror {shown(place[1])} {what}, so nothing more was fetched from there"
+        return f"the mirror {shown(place[1])} {what}, so it is no longer used"
 
 
 class ListedPatch(NamedTuple):

@@ -84,14 +84,14 @@ class Listener:
         Raises `SettingsError` if one of the two cannot be used.
         """
         if origin(callback) is None or "?" in callback or "#" in callback:
-            message = f"--callback is {callback!a}: use the http(s) URL at which hubs reach --listen, without a query"
+            message = f"--callback {callback!a}: use the http(s) URL at which hubs reach --listen, without a query"
             raise SettingsError(message)
         try:
             self._server = LimitedServer(address, _Handler, _LONGEST_CALL)
             self._server.set_app(self)
         except (OSError, OverflowError) as error:
             why = getattr(error, "strerror", "") or error
-            message = f"--listen: port {address[1]} of {address[0]} cannot be used: {why}: choose another"
+            message = f"--listen: port {address[1]} of {address[0]} cannot be used ({why}): choose another"
             raise SettingsError(message) from error
         self._callback, self._client, self._every = callback.rstrip("/"), client, every
         self._subscriptions: dict[str, _Subscription] = {}  # by their tokens
@@ -129,7 +129,7 @@ class Listener:
         A hub that is no longer named is answered that its subscription is gone.
         """
         if not channels and not self._informed:
-            _logger.warning("the Source names no hub: it is read every %g seconds", self._every)
+            _logger.warning("the Source has no hub, so it is read every %g seconds", self._every)
         self._informed = True
         known = {subscription.key: subscription for subscription in self._subscriptions.values()}
         new = [_Subscription(topic, hub) for topic, hub in channels[:_MOST]]
@@ -150,7 +150,7 @@ class Listener:
         while not self._closing:
             for subscription in self._subscriptions.values():
                 if subscription.asked and subscription.due <= monotonic():
-                    what = "the hub %s has not verified the subscription: it must reach %s"
+                    what = "the hub %s has not verified the subscription: make sure that it can reach %s"
                     _logger.warning(what, shown(subscription.hub.url), self._callback)
                 if subscription.due <= monotonic() and not self._closing:
                     self._ask(subscription, "subscribe")
@@ -173,7 +173,7 @@ class Listener:
             with self._lock:
                 refused, self._refused = self._refused, 0
             self._next_report = monotonic() + _QUIET
-            _logger.warning("calls to the callback that were refused: %s; the last one: %s", f"{refused:,}", self._why)
+            _logger.warning("refused calls to the callback: %s; the last one: %s", f"{refused:,}", self._why)
 
     # What hubs say
 
@@ -191,7 +191,7 @@ class Listener:
     def _answer(self, environ: dict[str, Any]) -> _Answer:
         subscription = self._subscriptions.get(environ["PATH_INFO"].rpartition("/")[2])
         if subscription is None:
-            return HTTPStatus.GONE, "it is for no subscription"
+            return HTTPStatus.GONE, "it belongs to no subscription"
         if environ["REQUEST_METHOD"] == "GET":
             return self._verify(subscription, dict(parse_qsl(environ.get("QUERY_STRING", ""))))
         if environ["REQUEST_METHOD"] == "POST":
@@ -203,7 +203,7 @@ class Listener:
         mode, granted = given.get("hub.mode", ""), given.get("hub.lease_seconds", "")
         with self._lock:
             if not mode or given.get("hub.topic") != subscription.topic or mode not in ("denied", subscription.asked):
-                return HTTPStatus.NOT_FOUND, "it verifies what was not asked for"
+                return HTTPStatus.NOT_FOUND, "it verifies a subscription that was not requested"
             now, before = monotonic(), subscription.ends
             subscription.asked, subscription.ends, subscription.due = "", 0.0, now + self._every
             if mode == "denied":
@@ -230,7 +230,7 @@ class Listener:
         if left or not hmac.compare_digest(found.hexdigest().encode(), given.lower().encode("latin-1")):
             return HTTPStatus.FORBIDDEN, "its signature is wrong"
         if links and f"<{subscription.topic}>" not in links:
-            return HTTPStatus.FORBIDDEN, "it is of another topic"
+            return HTTPStatus.FORBIDDEN, "it is about another topic"
         until = _until(head)
         with self._lock:  # what is repeated, or late, says nothing new: the lists have been read since
             if not until or until > subscription.reached:

@@ -71,7 +71,7 @@ class States:
         try:
             self._home.mkdir(parents=True, exist_ok=True)
             if not can_exchange(self._home):
-                message = f"{self._home}: folders cannot be exchanged on this system or disk: leave out --atomic"
+                message = f"folders cannot be exchanged on this system or disk ({self._home}): leave out --atomic"
                 raise MirrorError(message)
         except OSError as error:
             raise unwritable(self._home, error) from error
@@ -92,7 +92,7 @@ class States:
         (self.next / _BASE).write_text(base, "ascii")
 
     def switch(self) -> None:
-        """Let the next state take the place of the copy, which is kept with the earlier ones."""
+        """Exchange the copy for the next state; the copy is kept with the earlier ones."""
         if self._sync:
             sync_all(self._home)
         if self.folder.exists():
@@ -148,7 +148,7 @@ def _link_files(source: Path, target: Path, *, top: bool = True) -> None:
 
 _SHOWN = 1_000  # of what is missing
 _MANY = 100  # requests for which a faster client is worth the trouble
-_UNKNOWN = "is a file that the mirror does not know: remove it, unless it is yours"
+_UNKNOWN = "is unknown to the mirror: remove it, unless it is yours"
 _ROUNDS = 3  # how often the lists are read again for resources that have changed meanwhile
 
 
@@ -189,7 +189,7 @@ class Mirror:
             message = f"{folder} is the Source itself: choose another folder for the copy"
             raise MirrorError(message)
         if (time := self._options.at) and time > datetime.now(UTC):
-            message = f"at {render_datetime(time)} nothing has been published yet: choose a time that has passed"
+            message = f"{render_datetime(time)} is in the future: choose a time in the past"
             raise SettingsError(message)
 
     def plan(self) -> FetchPlan:
@@ -227,7 +227,7 @@ class Mirror:
             result = self._run(state, source, reconcile=False)
             stored = {stored.uri: stored for page in state.all_stored() for stored in page}
             if not (captured := list(captures(versions, stored))):
-                message = f"{file} was not written: of {result.left:,} versions, none is available any more"
+                message = f"{file} was not written: none of the {result.left:,} versions is available any more"
                 raise MirrorError(message)
             write_wacz(state.parts / "archive.wacz", captured, state.folder)
             (state.parts / "archive.wacz").replace(file)
@@ -244,7 +244,8 @@ class Mirror:
             with state.transaction():
                 compared = plan(state, source, patient, reconcile=True)
                 if compared.unread:
-                    message = f"the copy cannot be compared with what cannot be read: {'; '.join(compared.unread)}"
+                    unread = "; ".join(compared.unread)
+                    message = f"the copy cannot be compared, because parts of the Source cannot be read: {unread}"
                     raise IncompleteError(message)
                 gone = {stored.uri for stored in state.to_delete()}
                 found = [
@@ -329,7 +330,7 @@ class Mirror:
 
     def _require_copy(self) -> None:
         if not (self._folder / STATE_FOLDER).is_dir():
-            message = f"{self._folder} is not a copy that `mirror` made: run that first"
+            message = f"{self._folder} is not a copy made by `mirror`: run `mirror` first"
             raise MirrorError(message)
 
     def _run(self, state: CopyState, source: Source, *, reconcile: bool) -> MirrorResult:
@@ -409,5 +410,5 @@ class Mirror:
 
     def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
         if gone:
-            return "is in the copy, and no longer listed"
+            return "is in the copy but no longer listed"
         return "has changed at the Source" if state.stored(uri) else "is not in the copy"

@@ -41,7 +41,7 @@ _STATES = (
     (Capability.RESOURCELIST, Capability.RESOURCELIST_ARCHIVE),
     (Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE),
 )
-#: `begin` and `until`: from when until when a resource was in this state, and neither hash nor time if it is unknown.
+#: `begin` and `until` are the interval in which a resource had this state; no hash or time if the state is unknown.
 #: `memento` is the URI of the version, if there is one that is sure to be that.
 _TABLES = """
 CREATE TEMP TABLE IF NOT EXISTS version (
@@ -110,7 +110,7 @@ class Past:
         return [package for package in dict.fromkeys(packages) if package.uri]
 
     def load(self, time: str, *, or_later: bool = False) -> str:
-        """Let the table `version` say what the set was at a time; return that time.
+        """Load what the set was at a time into the table `version`; return that time.
 
         `or_later`: where nothing says that, load the first time after it of which something does. Raises `MirrorError`
         if there is none, `NotYetError` if nothing is listed from before it, and the errors of documents if none of
@@ -237,8 +237,8 @@ class Past:
                         link = Link(rel="memento", href=f"{folder}/{name}")
                         type_ = type_ if isinstance(type_, str) and type_.isascii() else None  # noqa: PLW2901 - not from XML
                         md = Metadata(hash=hash_, length=length, type=type_)
-                        each = listed_resource(Entry(loc=listed, md=md, links=(link,)), uri)
-                        rows.append(_version(each._replace(time=begin), begin, until))
+                        resource = listed_resource(Entry(loc=listed, md=md, links=(link,)), uri)
+                        rows.append(_version(resource._replace(time=begin), begin, until))
         except _FAILURES:
             return [], NEVER, []
         return ([], NEVER, rows) if of == OF_SOME else (rows, text_of(parse_datetime(since)), [])
@@ -281,18 +281,18 @@ class Past:
             now: dict[str, PastVersion] = {}
             there: set[str] = set()
             for begin, until, *row in self._state.db.execute(query, (end, first)):
-                each = _resource(row)
+                resource = _resource(row)
                 if begin <= first:
-                    there.add(each.uri)
-                    old, since = before.get(each.uri), begin or each.time
-                    if old and (old.resource.hash or old.resource.time) == (each.hash or each.time):
+                    there.add(resource.uri)
+                    old, since = before.get(resource.uri), begin or resource.time
+                    if old and (old.resource.hash or old.resource.time) == (resource.hash or resource.time):
                         begin = old.begin  # noqa: PLW2901 - the first time at which it is known to be there
                     else:
                         begin = since if done < since < first else first  # noqa: PLW2901 - likewise
                         if old:
                             yield old._replace(until=begin)
-                now[each.uri] = PastVersion(each, begin, until)
-                yield now[each.uri]
+                now[resource.uri] = PastVersion(resource, begin, until)
+                yield now[resource.uri]
             yield from (old._replace(until=first) for uri, old in before.items() if uri not in there)
             before, done = {uri: version for uri, version in now.items() if version.until >= end}, end
 

@@ -144,10 +144,10 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
     result.unknown = state.number("SELECT count(*) FROM pending WHERE length IS NULL")
     result.delete = state.number("SELECT count(*) FROM membership WHERE sets = 0")
     if result.fetch and (refused := dict.fromkeys(host for planner in planners for host in planner.mirrors.refused)):
-        note = f"the Source has mirrors on other hosts: to fetch from there, too, add {allowing(refused)}"
+        note = f"the Source has mirrors on other hosts: to use them as well, add {allowing(refused)}"
         result.notes.append(note)
     there = state.count()
-    outcome = f"of the {there:,} resources of the copy are no longer listed, or no longer wanted: nothing was changed"
+    outcome = f"of the {there:,} resources of the copy are no longer listed or no longer selected: nothing was changed"
     refuse_deletions(result.delete, there, options.max_deletions, outcome)
     return result
 
@@ -236,7 +236,7 @@ class _Planner:
         elif "" in lists:
             self._by_list(lists[""], "", reconcile=reconcile)
             position = None  # no change follows it
-            self._note("a sitemap shows what exists and its dates; it does not prove that the bytes are complete")
+            self._note("a sitemap lists URLs and dates; without hashes, the bytes cannot be verified")
         elif Capability.RESOURCEDUMP in lists:
             position = self._by_dump(lists[Capability.RESOURCEDUMP], reconcile=reconcile)
         else:
@@ -316,7 +316,7 @@ class _Planner:
         """
         self._clear()
         begin = position.at
-        note = (lambda gap: self._note(f"{gap}: the changes in between are not known")) if partial else None
+        note = (lambda gap: self._note(f"{gap}: the changes in between are unknown")) if partial else None
         lists = ChangeLists(self._source, self._set)
 
         def add(change: ListedResource, _: Position) -> None:
@@ -418,7 +418,7 @@ class _Planner:
         self._state.db.execute("DELETE FROM entry")
 
     def _add(self, resource: ListedResource, *, gone: bool, more: int) -> None:
-        """Note a resource, and how many resources more or less its set then has."""
+        """Record a resource, and the change in the size of its set."""
         listed, resource = resource, self._preferred(resource)
         uri = resource.uri
         wanted = gone or self._options.wants(uri.partition("#")[0], resource.type)
@@ -504,13 +504,13 @@ def _why_foreign(before: tuple[int, int, list[str]], now: tuple[int, int, list[s
     whole = own + foreign
     if not foreign or (own and 2 * own * (known + others) >= known * whole):
         return ""
-    was = f", and {known:,} of {known + others:,} in the last run" if known else ""
+    was = f" ({known:,} of {known + others:,} in the last run)" if known else ""
     hint = f": add {allowing(hosts)}" if hosts else ""
-    return f"of the {whole:,} resources that it lists, {own or 'none'} are on hosts that are requested{was}{hint}"
+    return f"{own or 'none'} of its {whole:,} resources are on hosts that are requested{was}{hint}"
 
 
 def _remove_sets(state: CopyState, current: set[str], result: FetchPlan) -> None:
-    """Let sets that the Source no longer has, or that are no longer wanted, list nothing."""
+    """Empty the sets that the Source no longer has, or that are no longer selected."""
     for number, uri in enumerate(bits := state.get("bits") or []):
         if uri and uri not in current:
             if state.get(f"at {uri}"):

@@ -256,7 +256,7 @@ class CopyState:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Do all of a `with` block or nothing."""
+        """Run a `with` block in a transaction: all of it is recorded, or nothing."""
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -350,10 +350,10 @@ def disk_errors(folder: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         what = f"the database in {folder / STATE_FOLDER}"
         if _is_damage(error):
-            message = f"{what} is damaged ({error}): run it again to make a new one, from the files of the copy"
+            message = f"{what} is damaged ({error}): run it again to rebuild it from the files of the copy"
             raise StateError(message) from error
         full = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-        advice = remedy(OSError(errno.ENOSPC, "")) if full else "let no other program use it, and make it writable"
+        advice = remedy(OSError(errno.ENOSPC, "")) if full else "close other programs that use it, and make it writable"
         message = f"{what} cannot be read or written ({error}): {advice}{again}"
         raise IncompleteError(message) from error
     except OSError as error:
@@ -371,7 +371,7 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
         message = f"{folder} is not a folder: choose another name for the copy"
         raise MirrorError(message)
     if new and folder.exists() and any(folder.iterdir()) and not adopt:
-        message = f"{folder} is not an empty folder: choose a new one, or add --adopt to keep and use what is there"
+        message = f"{folder} is not empty: choose a new folder, or add --adopt to keep and use its files"
         raise MirrorError(message)
     if own.is_symlink():
         message = f"{own} is a symbolic link: remove it, or choose another folder"

@@ -143,7 +143,7 @@ def test_begins_with_a_plain_copy(source: FakeSource, tmp_path: Path) -> None:
     source.update({"a.html": "newer"})
     assert plain.run().complete
     assert files_of(folder) == source.states[-1]
-    with pytest.raises(MirrorError, match="not an empty folder"):
+    with pytest.raises(MirrorError, match="is not empty"):
         Mirror(source.url, tmp_path, ATOMIC).run()
 
 

@@ -67,7 +67,7 @@ def test_audit_by_metadata(source: tuple[Folder, Live], store: BucketServer) -> 
     """What was replaced or deleted by others is found without reading a body, and then corrected."""
     _, site = source
     mirror = BucketMirror(site.url, store.bucket, FAST)
-    with pytest.raises(MirrorError, match="is not a copy that `mirror` made"):
+    with pytest.raises(MirrorError, match="is not a copy made by `mirror`"):
         mirror.audit()
     mirror.run()
     store.put("a/b.html", b"<html>?</html>")
@@ -109,7 +109,7 @@ def test_nothing_unverified_gets_a_name(source: tuple[Folder, Live], store: Buck
     result = BucketMirror(site.url, store.bucket, FAST).run()
     assert not result.complete
     assert sorted(uri for uri, _ in result.missing) == [f"{site.url}/a/b.html", f"{site.url}/c%20d%20%C3%A9.txt"]
-    assert "the mirror did not write it" in dict(result.missing)[f"{site.url}/c%20d%20%C3%A9.txt"]
+    assert "was not written by the mirror" in dict(result.missing)[f"{site.url}/c%20d%20%C3%A9.txt"]
     assert copied(store) == {"index.html": SOURCE["index.html"], "c d é.txt": "of a stranger"}
     del site.manners["a/b.html"]
     store.delete("c d é.txt")
@@ -164,7 +164,7 @@ def test_state_that_is_lost(source: tuple[Folder, Live], store: BucketServer) ->
     assert pointer["trusted"] == {"source": source[1].url, "verified": None, "private": True, "rebuilt": False}
     store.delete(".mirror/state.json")
     with pytest.raises(
-        MirrorError, match=r"state\.json is missing, so nothing says which keys the copy trusts: restore"
+        MirrorError, match=r"state\.json is missing, so it is not known which keys the copy trusts: restore"
     ):
         mirror.run()
 

@@ -56,7 +56,7 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     assert run(capsys, "repair", source.url, folder)[0] == 0
     (folder / "old.html").write_text("stale")
     code, out, _ = run(capsys, "audit", source.url, folder)
-    unknown = "old.html is a file that the mirror does not know: remove it, unless it is yours\n"
+    unknown = "old.html is unknown to the mirror: remove it, unless it is yours\n"
     assert (code, out) == (1, f"{unknown}{folder} matches the Source, but has 1 file of its own.\n")
     code, out, _ = run(capsys, "repair", source.url, folder)
     assert (code, out.startswith("Not deleted: old.html (the mirror has no record")) == (3, True)

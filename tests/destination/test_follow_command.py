@@ -329,7 +329,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for arguments, message in (
         ([*handled, "--exec", "there-is-no-such-program x"], "cannot be found: check its name and path"),
         ([*handled, "--exec", ""], "cannot be found: check its name and path"),
-        ([*lines, "--ack", "--cursor", tmp_path / "cursor"], "not a cursor that an earlier run gave"),
+        ([*lines, "--ack", "--cursor", tmp_path / "cursor"], "the cursor is not valid: use one from an earlier run"),
         ([*lines, "--ack", "--cursor", tmp_path / "bytes"], "cannot be read"),
         ([*lines, "--ack", "--cursor", tmp_path / "none/cursor"], "cannot be written"),
         (
@@ -343,7 +343,7 @@ def test_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
             "which report the changes that were handled. To continue after a line, pass its cursor",
         ),
         ([*lines, "--since", ""], "the cursor after --since is empty"),
-        ([*lines, "--since", "x"], "not a cursor that an earlier run gave"),
+        ([*lines, "--since", "x"], "the cursor is not valid: use one from an earlier run"),
     ):
         code, _, err = run(capsys, *arguments)
         assert (code, message in err) == (2, True), err

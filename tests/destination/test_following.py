@@ -163,7 +163,7 @@ def test_reset_to_far_less(source: FakeSource, tmp_path: Path, how: str) -> None
         next(changes)
     assert not raised.value.may_pass
     assert changes.cursor == cursor
-    assert ("other Capability Lists than before" in changes.notes[0]) == (how == "moved")
+    assert ("the Capability Lists of the Source have changed" in changes.notes[0]) == (how == "moved")
     assert history(source, cursor, replace(FAST, max_deletions=89))[0] == ["reset", "created a.html one"]
 
 
@@ -326,7 +326,7 @@ def test_changes_begin_late(source: FakeSource) -> None:
     changes = following(source.url, None, FAST)
     halfway = next(changes).cursor
     assert len([*changes]) == 2
-    assert changes.notes[0].endswith("the changes in between are not known")
+    assert changes.notes[0].endswith("the changes in between are unknown")
     assert history(source, halfway)[0] == ["created b/c.html two", "created d.bin three"]
     source.update({"a.html": "new"})
     assert history(source, changes.cursor)[0] == ["updated a.html new"]
@@ -389,7 +389,7 @@ def test_other_hosts(source: FakeSource) -> None:
     changes = following(source.url, changes.cursor, FAST)
     assert [*changes] == []
     assert changes.notes == ["without 1 resource on d.test (--allow-host d.test takes them)"]
-    with pytest.raises(IncompleteError, match=f"lists, none are on hosts .* with --set, or add {allowed}$"):
+    with pytest.raises(IncompleteError, match=f"none of the .* are on hosts .* with --set, or add {allowed}$"):
         [*following(source.url, None, replace(FAST, only=["http://*.test/"]))]
 
 
@@ -467,7 +467,7 @@ def test_several_sets(source: FakeSource) -> None:
 )
 def test_not_a_cursor(text: str) -> None:
     """A text that is no cursor is refused at once."""
-    with pytest.raises(MirrorError, match="not a cursor"):
+    with pytest.raises(MirrorError, match="the cursor is not valid"):
         following("https://example.org/", text)
 
 

@@ -238,7 +238,7 @@ def test_symlinks_further_up(tmp_path: Path) -> None:
         source.update({"a/b/c.html": "new", "a/b/new.html": "new", "a/b/d.html": None})
         result = Mirror(source.url, folder, FAST).run()
         assert {why for _, why in result.missing} == {
-            "a/b leads through a symbolic link: use another folder, or move it away if nothing needs it"
+            "a/b is reached through a symbolic link: use another folder, or move it away if nothing needs it"
         }
         files = {file.name: file.read_text() for file in (outside / "b").iterdir()}
         assert files == {"c.html": "one", "d.html": "two"}
@@ -261,7 +261,7 @@ def test_symlinks_are_not_followed(tmp_path: Path) -> None:
         (folder / "d.txt").symlink_to(outside / "c.html")
         source.update({"b/c.html": "changed", "b/new.html": "new", "d.txt": "changed", "e.bin": None})
         result = Mirror(source.url, folder, FAST).run()
-        said = "b leads through a symbolic link: use another folder, or move it away if nothing needs it"
+        said = "b is reached through a symbolic link: use another folder, or move it away if nothing needs it"
         assert [why for _, why in result.missing] == [said] * 2
         assert {file.name: file.read_text() for file in outside.iterdir()} == {"c.html": "mine"}
         source.update({"b/c.html": None})

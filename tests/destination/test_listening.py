@@ -168,7 +168,7 @@ def test_source_without_a_hub(folder: Path, capsys: pytest.CaptureFixture[str]) 
     """A line says that nobody will call; the copy is kept up to date all the same."""
     with fake_source({"a.html": "a"}) as source:
         listen(lambda: wait(equal(source, folder)), "mirror", source.url, folder, every="1s")
-        assert "the Source names no hub: it is read every 1 seconds" in capsys.readouterr().err
+        assert "the Source has no hub, so it is read every 1 seconds" in capsys.readouterr().err
 
 
 def test_first_read_fails(source: FakeSource, folder: Path) -> None:
@@ -314,7 +314,10 @@ def test_hub_that_does_not_verify(
     with listener_of(source, every=0.1):
         wait(lambda: caplog.messages)
     callback = source.hub.asked[0]["hub.callback"].rpartition("/")[0]
-    assert caplog.messages[0] == f"the hub {source.hub_url} has not verified the subscription: it must reach {callback}"
+    assert (
+        caplog.messages[0]
+        == f"the hub {source.hub_url} has not verified the subscription: make sure that it can reach {callback}"
+    )
 
 
 def test_subscription_that_is_denied(
@@ -417,7 +420,7 @@ def test_refused_calls(source: PushedSource, caplog: pytest.LogCaptureFixture) -
             assert (what, send(callback, secret, source.topic)) == (what, expected)
             assert not listener._hint.is_set()
         wait(lambda: caplog.messages)
-        assert re.match(r"calls to the callback that were refused: \d+; the last one: it", caplog.messages[0])
+        assert re.match(r"refused calls to the callback: \d+; the last one: it", caplog.messages[0])
         source.hub.deliver(source.topic, b"x")
         assert (source.hub.answers, listener._hint.is_set()) == ([200], True)
         assert len(caplog.messages) == 1
@@ -485,7 +488,7 @@ def test_slow_callers(source: PushedSource, monkeypatch: pytest.MonkeyPatch) -> 
             ["--listen", ":8000", "--callback", "https://example.org/", "--dry-run"],
             "--dry-run cannot be combined with --every",
         ),
-        (["--listen", ":8000", "--callback", "example.org"], "--callback is 'example.org': use the http"),
+        (["--listen", ":8000", "--callback", "example.org"], "--callback 'example.org': use the http"),
         (["--listen", ":8000", "--callback", "https://example.org/?a=b"], "without a query"),
         (["--listen", ":99999", "--callback", "https://example.org/"], "port 99999 of 127.0.0.1 cannot be used"),
     ],
@@ -512,6 +515,6 @@ def test_port_that_is_used() -> None:
     """Two commands cannot listen to one port."""
     with (
         socket.create_server(("127.0.0.1", 0)) as other,
-        pytest.raises(SettingsError, match=r"cannot be used: .* in use"),
+        pytest.raises(SettingsError, match=r"cannot be used \(.* in use"),
     ):
         Listener(other.getsockname()[:2], "https://example.org/", new_client(), every=1)

@@ -219,7 +219,7 @@ def test_plain_sitemap(source: FakeSource, folder: Path) -> None:
     publish()
     result = mirror(source, folder).run()
     assert result.complete
-    assert "does not prove" in result.plan.notes[0]
+    assert "the bytes cannot be verified" in result.plan.notes[0]
     assert files_of(folder) == source.resources
     source.put("a.html", "changed")
     source.delete("e.bin")
@@ -360,7 +360,7 @@ def test_audit_and_repair(source: FakeSource, folder: Path) -> None:
         "a.html": "is missing or damaged in the copy",
         "b/c.html": "is missing or damaged in the copy",
         "e.bin": "has changed at the Source",
-        "index.htm": "is in the copy, and no longer listed",
+        "index.htm": "is in the copy but no longer listed",
     }
     assert not source.site.asked().keys() & source.resources.keys()
     result = mirror(source, folder).repair()
@@ -369,7 +369,7 @@ def test_audit_and_repair(source: FakeSource, folder: Path) -> None:
     assert mirror(source, folder).audit() == []
     source.edit("rs/resourcelist.xml", "</urlset>", "")
     assert mirror(source, folder).run().complete  # by the Change Lists
-    with pytest.raises(IncompleteError, match="cannot be compared with what cannot be read"):
+    with pytest.raises(IncompleteError, match="cannot be compared, because parts of the Source cannot be read"):
         mirror(source, folder).audit()
 
 
@@ -457,13 +457,13 @@ def test_files_of_others_stay(source: FakeSource, folder: Path) -> None:
     folder.mkdir()
     (folder / "a.html").write_text("mine")
     (folder / "notes.txt").write_text("mine, too")
-    with pytest.raises(MirrorError, match="is not an empty folder"):
+    with pytest.raises(MirrorError, match="is not empty: choose a new folder"):
         mirror(source, folder).run()
     result = mirror(source, folder, adopt=True).run()
     assert [(uri.removeprefix(source.url), why) for uri, why in result.missing] == [
         (
             "a.html",
-            "a.html exists, and the mirror did not write it: use another folder, or move it away if nothing needs it",
+            "a.html exists and was not written by the mirror: use another folder, or move it away if nothing needs it",
         )
     ]
     assert result.resources == len(source.resources) - 1
@@ -806,7 +806,7 @@ def test_share_on_other_hosts(source: FakeSource, folder: Path, own: int, said: 
     publish(4, range(1))
     assert mirror(source, folder).run().complete
     publish(own, range(1, 5 - own))
-    why = f"of the 5 resources that it lists, {said} are on hosts that are requested, and 4 of 5 in the last run"
+    why = f"{said} of its 5 resources are on hosts that are requested (4 of 5 in the last run)"
     for _ in range(2):
         result = mirror(source, folder, max_deletions=100.0).run()
         assert result.plan.unread == ([f"rs: {why}: add --allow-host other.test"] if said else [])

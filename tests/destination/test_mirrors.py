@@ -14,7 +14,7 @@ from tests.kit.live import Live, Manner, content, live, redirect, status
 from tests.kit.sources import FAST, files_of, following, living
 
 RESOURCES = {f"{number}.html": f"page {number}" for number in range(12)}
-NOT_ALLOWED = "the Source has mirrors on other hosts: to fetch from there, too, add --allow-host localhost"
+NOT_ALLOWED = "the Source has mirrors on other hosts: to use them as well, add --allow-host localhost"
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_mirror_without_a_file(source: LinkedSource, mirror_of: Mirroring, folde
     assert result.plan.notes[0].startswith(f"the mirror localhost failed ({half.url}/")
     assert result.plan.notes[0].endswith(
         ".html redirects elsewhere, to https://example.org/: add --allow-host example.org to follow it there), "
-        "so nothing more was fetched from there"
+        "so it is no longer used"
     )
     assert list(map(pages, (empty, busy))) == [12, 12]
 

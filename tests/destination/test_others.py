@@ -241,9 +241,7 @@ def test_examples_of_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         publish(*CHANGES[:3])
         result = mirror.run()
         assert (result.complete, result.fetched, result.deleted) == (True, 2, 1)
-        mirror1 = (
-            "the Source has mirrors on other hosts: to fetch from there, too, add --allow-host mirror1.example.com"
-        )
+        mirror1 = "the Source has mirrors on other hosts: to use them as well, add --allow-host mirror1.example.com"
         assert result.plan.notes == [mirror1]
         assert files_of(folder) == {"res1~f": b"res1+", "res2.pdf": b"pdf", "res4.html": b"new"}
         publish(*CHANGES)

@@ -232,7 +232,7 @@ def test_dump_without_lists(source: ArchivedSource, tmp_path: Path) -> None:
     source.published |= {**dumps, "rs/capabilitylist.xml": lists.replace(b'"resourcelist"', b'"other"')}
     result, singly = run(source, tmp_path / "copy True")  # which has the time of the dump
     assert singly == 1
-    assert "the changes in between are not known" in result.plan.notes[-1]
+    assert "the changes in between are unknown" in result.plan.notes[-1]
     assert Mirror(source.url, tmp_path / "copy True", FAST).audit() == []
 
 

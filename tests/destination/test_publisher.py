@@ -190,7 +190,7 @@ def test_past_of_a_site_that_moved(site: Site, tmp_path: Path) -> None:
     then = replace(FAST, at=datetime.fromisoformat("2024-02-01T12:00:00Z"))
     result = Mirror(str(site.output), tmp_path / "none", then).run()
     assert (result.complete, result.plan.foreign, result.plan.hosts) == (False, 2, ["old.test"])
-    assert result.plan.unread[0].endswith(", none are on hosts that are requested: add --allow-host old.test")
+    assert result.plan.unread[0].endswith(" resources are on hosts that are requested: add --allow-host old.test")
     restored(str(site.output), tmp_path / "before", {"2024-02-01T12:00:00": before}, allow_host=("old.test",))
 
 

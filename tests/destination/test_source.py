@@ -355,7 +355,7 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     result = Mirror(source.url, folder, replace(FAST, adopt=True)).run()
     assert (folder / "d.txt").is_symlink()
     (folder / "d.txt").unlink()
-    exists = "exists, and the mirror did not write it: use another folder, or move it away if nothing needs it"
+    exists = "exists and was not written by the mirror: use another folder, or move it away if nothing needs it"
     assert [why for _, why in result.missing] == [
         f"a.html {exists}",
         "b is a file that the mirror did not write: use another folder, or move it away if nothing needs it",

@@ -187,7 +187,7 @@ def test_what_is_missing(source: ArchivedSource, tmp_path: Path, capsys: pytest.
         200, "text/html", b"<title>One</title>"
     )
     source.published = {path: data for path, data in source.published.items() if path not in source.resources}
-    with pytest.raises(MirrorError, match=r"none\.wacz was not written: of 9 versions, none is available any more"):
+    with pytest.raises(MirrorError, match=r"none\.wacz was not written: none of the 9 versions is available any more"):
         archive(source, tmp_path / "none.wacz")
     assert [each.name for each in tmp_path.iterdir()] == ["site.wacz"]
 

@@ -157,7 +157,9 @@ def test_lost_parts(tmp_path: Path, server: BucketServer) -> None:
         (MismatchError, f"{path} has other bytes than those that were written: restore it, or start over"),
         (TransportError, f"{path}: there is no such file in the bucket"),
     ):
-        with pytest.raises(PublicationError, match=f"{path} is missing, or not what was published there: upload to"):
+        with pytest.raises(
+            PublicationError, match=f"{path} is missing or was changed after it was published: upload to"
+        ):
             upload(press.public, Bucket(server.bucket))
         buckets._read_verified.cache_clear()  # that of another run
         with pytest.raises(kind, match=message):

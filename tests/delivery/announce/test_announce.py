@@ -52,7 +52,7 @@ def test_pages_that_changed(site: Site) -> None:
     ):
         site.announce("--since", since)
         assert site.told() == paths, since
-    unknown = "--since 0: of the set site, the generations from 1 to 4 are known: use one of them, or a time\n"
+    unknown = "--since 0 is not a known generation of the set site: use one from 1 to 4, or a time\n"
     assert site.announce("--since", "0", status=2).endswith(unknown)
     assert (
         "'soon' is neither a valid time, such as"
@@ -124,9 +124,9 @@ def test_by_url(site: Site) -> None:
     assert site.told() == ["b.html"]
     shutil.rmtree(site.www)
     said = site.announce("--key", KEY, target=site.url, status=2)
-    assert f"there is no publication in {site.url} (" in said
+    assert f"no publication was found in {site.url} (" in said
     assert "): publish the site first\n" in said
-    assert "there is no publication in .: publish the site first\n" in site.announce(target=".", status=2)
+    assert "no publication was found in .: publish the site first\n" in site.announce(target=".", status=2)
 
 
 def test_sets(site: Site) -> None:
@@ -219,28 +219,29 @@ def test_key_file(site: Site) -> None:
     assert site.told() == ["b.html"]
     file = site.www / f"{KEY}.txt"
     file.write_text("another")
-    assert f"{site.url}/{KEY}.txt does not contain only the key: set indexnow_key, publish and dep" in site.announce(
+    assert f"{site.url}/{KEY}.txt must contain only the key: set indexnow_key, then publish and dep" in site.announce(
         status=3
     )
     file.unlink()
-    assert f"the key file is not live: {site.url}/{KEY}.txt: not found (404 Not Found): set" in site.announce(status=3)
+    assert f"the key file is not live ({site.url}/{KEY}.txt: not found (404 Not Found)): set" in site.announce(status=3)
     (site.public / f"{KEY}.txt").unlink()
-    assert "public has no key file of IndexNow: set indexnow_key, publish and deploy the site, or" in site.announce(
-        status=2
+    assert (
+        "public has no IndexNow key file: set indexnow_key, then publish and deploy the site, or add --key"
+        in site.announce(status=2)
     )
     for each in (KEY, "abcdefgh"):
         (site.public / f"{each}.txt").write_text(f"{each}\n")
-    assert "public has several key files of IndexNow: " in site.announce(status=2)
+    assert "public has several IndexNow key files: remove all but one, or add --key" in site.announce(status=2)
     assert not site.engine.told
 
 
 @pytest.mark.parametrize(
     ("status", "advice"),
     [
-        (400, "400 Bad Request: it does not understand the request: is the endpoint right?"),
-        (403, "403 Forbidden: it does not accept the key: the key file must be public at {}, and contain only the key"),
-        (422, "the URLs are not below the address of the key file, {}, or the key belongs to another site"),
-        (301, "301 Moved Permanently: is the endpoint right?"),
+        (400, "400 Bad Request: it does not understand the request: check that its URL is right"),
+        (403, "403 Forbidden: it does not accept the key: the key file must be public at {} and contain only the key"),
+        (422, "the URLs are not on the site of the key file {}, or the key belongs to another site: check --key"),
+        (301, "301 Moved Permanently: check that its URL is right"),
     ],
 )
 def test_refused(site: Site, status: int, advice: str) -> None:
@@ -329,14 +330,14 @@ def test_sets_of_different_ages(site: Site) -> None:
     site.announce("--since", "2026-02-02T10:00:00Z")
     assert site.told() == ["a/"]
     said = site.announce("--since", "2", status=2)
-    assert "--since 2: each of the 2 sets has its own generations: use a time instead\n" in said
+    assert "--since 2: each of the 2 sets has its own generations, so use a time\n" in said
 
 
 def test_generations_to_come(site: Site) -> None:
     """A number that is no generation yet is refused."""
     site.release({"b.html": page("BB")})
     assert "Nothing to announce: no page has changed.\n" in site.announce("--since", "2")
-    unknown = "--since 3: of the set site, the generations from 1 to 2 are known"
+    unknown = "--since 3 is not a known generation of the set site: use one from 1 to 2"
     assert unknown in site.announce("--since", "3", status=2)
 
 
@@ -389,7 +390,7 @@ def test_an_endpoint_that_is_none(site: Site, monkeypatch: pytest.MonkeyPatch) -
     host = site.endpoint.removesuffix("/indexnow")
     for endpoint, why in (("http://nowhere.invalid/", "no such host"), (host, "not found (404 Not Found)")):
         site.endpoint, site.engine.first = endpoint, [(404, {})]
-        assert f"{why}: is the endpoint right?\n" in site.announce(status=3)
+        assert f"{why}: check that its URL is right\n" in site.announce(status=3)
     site.endpoint = "nowhere"
     assert "--endpoint must be an http(s) URL, not 'nowhere'\n" in site.announce(status=2)
 

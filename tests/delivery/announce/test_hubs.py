@@ -157,7 +157,7 @@ def test_a_hub_that_refuses(site: Site, monkeypatch: pytest.MonkeyPatch) -> None
         configure(site, hub.url)
         site.release({"b.html": page("BB")})
         said = site.announce(status=3)
-        assert f"not notified: {hub.url}: the server answered 400 Bad Request: is the endpoint right?\n" in said
+        assert f"not notified: {hub.url}: the server answered 400 Bad Request: check that its URL is right\n" in said
         assert len(hub.asks) == 1
 
         def stop(*_: object) -> None:

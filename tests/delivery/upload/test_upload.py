@@ -198,7 +198,7 @@ def test_of_two_uploads_one_stops_before_it_writes(
     lease = json.dumps({"until": time.time() + 60, "gone": {}}).encode()
     store.put(LEASE, lease)
     assert main(["upload", str(folder.public), store.bucket]) == 3
-    assert "another upload to s3://bucket/site is running, or was killed" in capsys.readouterr().err
+    assert "another upload to s3://bucket/site is running or was killed" in capsys.readouterr().err
     assert store.contents() == {LEASE: lease}
     assert upload(folder.public, Bucket(store.bucket), dry_run=True).changed
     store.put(LEASE, json.dumps({"until": time.time() - 1, "gone": {}}).encode())
@@ -407,7 +407,7 @@ def test_output_that_has_changed_since(folder: Folder, store: BucketServer) -> N
     with pytest.raises(MismatchError, match="has changed since it was published"):
         upload(folder.public, Bucket(store.bucket))
     shutil.rmtree(folder.public / "resourcesync")
-    with pytest.raises(PublicationError, match=r"there is no publication in .*: publish it first"):
+    with pytest.raises(PublicationError, match=r"no publication was found in .*: publish it first"):
         upload(folder.public, Bucket(store.bucket))
     assert "a/b.html" not in contents(store)
 
