@@ -252,7 +252,7 @@ class SourceOptions:
         for name in (option.name for option in fields(self) if option.default == ()):
             value = getattr(self, name)
             if isinstance(value, str):  # each character would be one
-                message = f"{name} may have several values: write [{value!r}]"
+                message = f"{name} must be a list: write [{value!r}]"
                 raise SettingsError(message)
             object.__setattr__(self, name, tuple(value))
 
@@ -290,7 +290,7 @@ class SourceOptions:
         for header in self.header:
             name, colon, value = header.partition(":")
             if not colon or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not value.strip().isprintable():
-                message = f"--header {name!a} cannot be used: write it as 'Name: value'"
+                message = f"--header {name!a} is not valid: write 'Name: value'"
                 raise SettingsError(message)
             found[name] = value.strip()
         if self.user:
@@ -413,10 +413,10 @@ def _netrc(host: str) -> dict[str, str]:
     try:
         known = netrc.netrc().authenticators(host)
     except FileNotFoundError as error:
-        message = "there is no ~/.netrc: write it, or log in with --user"
+        message = "~/.netrc does not exist: create it, or log in with --user"
         raise SettingsError(message) from error
     except (OSError, netrc.NetrcParseError) as error:
-        message = f"~/.netrc cannot be used: {getattr(error, 'strerror', None) or error}"
+        message = f"~/.netrc cannot be read: {getattr(error, 'strerror', None) or error}"
         raise SettingsError(message) from error
     return {"Authorization": _basic(known[0], known[2] or "")} if known else {}
 

@@ -134,7 +134,7 @@ def _news(publication: "Publication", where: str) -> str:
         shown = ", ".join([uri.removeprefix(site) for uri in publication.examples[kind][:_SHOWN]])
         more = f" and {new[kind] - _SHOWN:,} more" if new[kind] > _SHOWN else ""
         counts.append(f"{new[kind]:,} {kind} ({shown}{more})")
-    around = f", {publication.around:,} of them only around their content" if publication.around else ""
+    around = f", {publication.around:,} of them only outside their main content" if publication.around else ""
     return f"{', '.join(counts)} since the last publication{around}"
 
 
@@ -298,7 +298,7 @@ class Progress:
         left = self._total - self._done
         if self._done == _ENOUGH and left:
             needed = (self._clock() - self._begun) / self._done * left
-            self.message(f"{format_count(left, 'build')} left, which may take {duration(needed)}.")
+            self.message(f"{format_count(left, 'build')} left, which will take about {duration(needed)}.")
 
     def close(self) -> None:
         """Clear the line."""

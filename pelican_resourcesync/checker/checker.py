@@ -124,14 +124,14 @@ def _refuse(options: CheckOptions) -> None:
     known = {rule.identifier for rule in RULES}
     for identifier in options.ignore:
         if identifier not in known:
-            why = f": {UNCHECKED[identifier]}" if identifier in UNCHECKED else "; --rules lists them"
-            message = f"there is no rule {identifier[:20]!a} to ignore{why}"
+            why = f"rule that is checked: {UNCHECKED.get(identifier, '--rules lists them')}"
+            message = f"{identifier[:20]!a} is not a {why}"
             raise CheckError(message)
     if options.edition not in (None, *EDITIONS):
-        message = f"there is no edition {options.edition}: choose 2014 or 2017, or leave it out"
+        message = f"the edition must be 2014 or 2017, not {options.edition}"
         raise CheckError(message)
     if options.max_documents < 1 or options.jobs < 1:
-        message = "--max-documents and --jobs are at least 1"
+        message = "--max-documents and --jobs must be at least 1"
         raise CheckError(message)
 
 
@@ -146,7 +146,7 @@ def _find_links(head: bytes, name: str, media_type: str, uri: str) -> tuple[list
 
 def _require_links(links: list[str], uri: str, what: str) -> list[str]:
     if not links:
-        message = f"{uri!a} has no {what}; use the URL of a document"
+        message = f"{uri!a} has no {what}: pass the URL of a document"
         raise CheckError(message)
     return list(dict.fromkeys(links))
 
@@ -171,7 +171,7 @@ class _Checker:
                 self._file(stream, path)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not a valid path"
-            message = f"{str(path)!a} cannot be read: {reason}; pass a folder, a document, a ZIP package or a URL"
+            message = f"{str(path)!a} cannot be read: {reason}: pass a folder, a document, a ZIP package or a URL"
             raise CheckError(message) from error
 
     def url(self, url: str) -> None:
@@ -205,7 +205,7 @@ class _Checker:
         if not self.crawler.complete:
             yield f"note: only the first {self.options.max_documents:,} documents were read (--max-documents)"
         if self.crawler.elsewhere:
-            yield f"note: {self.crawler.elsewhere:,} links lead elsewhere and were not followed"
+            yield f"note: {self.crawler.elsewhere:,} links to other sites were not followed"
 
     def _crawler(self, fetcher: Fetcher, *, root: str = "", hops: int | None = None) -> Crawler:
         options = self.options
@@ -236,7 +236,7 @@ class _Checker:
         start = find_start(fetcher)
         if start is None:
             message = (
-                f"{str(folder)!a} contains no Source Description or Capability List; name the folder that is published"
+                f"{str(folder)!a} contains no Source Description or Capability List: pass the folder that was published"
             )
             raise CheckError(message)
         self._source(fetcher, fetcher.base or "", f"{fetcher.base}{start}")
@@ -292,7 +292,7 @@ class _Checker:
         except TransportError as failure:
             raise CheckError(str(failure)) from failure
         if not links:
-            message = f"{error}, and {url} has no link with rel=resourcesync: use the URL of a document"
+            message = f"{error}, and {url} has no link with rel=resourcesync: pass the URL of a document"
             raise CheckError(message) from error
         self._source(fetcher, root, *links)
 

@@ -244,7 +244,7 @@ class SnapshotComparison:
         after = self.pair.after
         for document, line, change in self.database.ask(query, self.pair.low, after.number):
             where = f"{'still' if change == 'deleted' else 'not'} in the Resource {'Dump' if after.dump else 'List'}"
-            yield document, line, f"last {change}, and {where} {after.uri!a}"
+            yield document, line, f"last {change}, but {where} {after.uri!a}"
 
     def other_than_changed(self) -> Iterator[EntryFault]:
         """Return the entries of the later snapshot whose hash differs from that of their last change."""
@@ -255,7 +255,7 @@ class SnapshotComparison:
             " AND one.hash != last.hash ORDER BY one.document, one.line"
         )
         rows = self.database.ask(query, self.pair.after.number, self.pair.low)
-        return _differing(rows, "the last listed change")
+        return _differing(rows, "that of the last listed change")
 
     def unexplained(self) -> Iterator[EntryFault]:
         """Yield the entries of one snapshot that are missing from the other, though no change explains it."""
@@ -271,7 +271,7 @@ class SnapshotComparison:
         )
         for one, other, gone in ((pair.after, pair.before, False), (pair.before, pair.after, True)):
             for document, line in self.database.ask(query, one.number, other.number, pair.low, gone):
-                yield document, line, f"the resource is not in {other.uri!a}, and no listed change explains it"
+                yield document, line, f"the resource is not in {other.uri!a}, but no listed change explains this"
 
     def differing(self) -> Iterator[EntryFault]:
         """Return the later snapshot's entries with another hash in the earlier one, though no change explains it."""
@@ -287,7 +287,7 @@ class SnapshotComparison:
             " ORDER BY one.document, one.line"
         )
         rows = self.database.ask(query, pair.before.number, pair.after.number, pair.low)
-        return _differing(rows, f"{pair.before.uri!a}, and no listed change explains it")
+        return _differing(rows, f"the one in {pair.before.uri!a}, but no listed change explains this")
 
 
 def not_in_both(database: EntryDatabase, series: int, interval: Interval) -> Iterator[EntryFault]:
@@ -300,7 +300,7 @@ def not_in_both(database: EntryDatabase, series: int, interval: Interval) -> Ite
     )
     for one, other, words in ((series, packed_id(series), "Change Dump"), (packed_id(series), series, "Change List")):
         for document, line, change in database.ask(query, one, *interval, other):
-            yield document, line, f"this change, {ascii(change)[:40]}, is in no {words}"
+            yield document, line, f"the change {ascii(change)[:40]} is in no {words}"
 
 
 def other_bitstreams(database: EntryDatabase, series: int) -> Iterator[EntryFault]:
@@ -310,7 +310,7 @@ def other_bitstreams(database: EntryDatabase, series: int) -> Iterator[EntryFaul
         " ON other.series = ? AND other.uri = one.uri AND other.time = one.time AND other.change = one.change"
         " WHERE one.series = ? AND one.hash != other.hash ORDER BY one.document, one.line"
     )
-    return _differing(database.ask(query, series, packed_id(series)), "the change in the Change List")
+    return _differing(database.ask(query, series, packed_id(series)), "that of the change in the Change List")
 
 
 def _differing(rows: Iterator[Row], what: str) -> Iterator[EntryFault]:

@@ -89,7 +89,7 @@ class FolderFetcher(SiteFolder):
         try:
             length = file.stat().st_size
             if length > size:
-                message = f"{shown(uri)} is larger than {size} bytes"
+                message = f"{shown(uri)} is larger than {size:,} bytes"
                 raise TooLargeError(message)
             self._opened.add(hash(str(file)))
             return FetchedContent(stream=file.open("rb"), length=length, headers=Headers())
@@ -116,7 +116,7 @@ class WebFetcher:
         """
         place = origin(uri)
         if place is None:
-            message = f"{shown(uri)!a} is not an http(s) address"
+            message = f"{shown(uri)!a} is not an http(s) URL"
             raise TransportError(message)
         url = uri.partition("#")[0]
         if self._web is None:  # it serves any host; created once, because loading the machine's certificates is slow
@@ -438,7 +438,7 @@ def check_package(
         message = f"{package.uri}: {error}"
         raise TooLargeError(message) from error
     except DamagedZipError as error:
-        package.problem = f"it cannot be read as a ZIP file ({error})"
+        package.problem = f"cannot be read as a ZIP file ({error})"
     options.run("package", findings, package.uri, None, package)
 
 

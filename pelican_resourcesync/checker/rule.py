@@ -265,18 +265,18 @@ def rule(  # noqa: PLR0913 - what is said of a rule
     return register
 
 
-_TWO_VISITS = "this takes two visits, at different times"
-_DESTINATION = "this is about what a Destination does, not about what a Source publishes"
-_DRAFT = "this is from an early draft; what it became has its own rule"
+_TWO_VISITS = "this takes two visits at different times"
+_DESTINATION = "this is about Destinations, not about what a Source publishes"
+_DRAFT = "this is from an early draft, and replaced by another rule"
 
 UNCHECKED: dict[str, str] = {
     "X16": f"whether a closed document was changed: {_TWO_VISITS}; CH07 checks what its index says about it",
     "CH08": f"{_DESTINATION}; X13 checks the links that it follows",
-    "V1102": "this permits something and forbids nothing: CH02, CH03 and CH06 take it into account",
-    "V1103": "this is how this project writes: V1101 and CH02 check what readers of either edition need",
+    "V1102": "this allows something and forbids nothing; CH02, CH03 and CH06 take it into account",
+    "V1103": "this is how this project writes; V1101 and CH02 check what readers of either edition need",
     "LN06": "the documents do not say whether a resource belongs to a collection; X06 checks the form of the link",
-    "CN02": "this is sent to the hub alone",
-    "CN03": "CL04 and CN01 check what is at the topic; its headers are the host's, and many hosts can send none",
+    "CN02": "this is sent only to the hub",
+    "CN03": "CL04 and CN01 check the topic; its headers depend on the host, and many hosts cannot set them",
     **{f"DE{number:02}": _DESTINATION for number in range(1, 7)},
     **{f"EA{number:02}": _DRAFT for number in range(1, 12)},
 }
@@ -289,5 +289,7 @@ def list_rules(rules: Iterable[CheckRule]) -> str:
         f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]"
         for rule in sorted(rules, key=lambda rule: (rule.identifier, rule.level))
     )
-    hidden = [f"{identifier:6} {'-':7} Not seen from outside: {why}" for identifier, why in sorted(UNCHECKED.items())]
+    hidden = [
+        f"{identifier:6} {'-':7} Cannot be checked from outside: {why}" for identifier, why in sorted(UNCHECKED.items())
+    ]
     return "\n".join([*lines, "", *hidden])

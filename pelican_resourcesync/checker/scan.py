@@ -180,9 +180,9 @@ class Scan:
     def _other_encoding(self, chunk: bytes) -> UnreadableError | None:
         """Return an error for gzip, and for what the parser would read as UTF-16, although it was told UTF-8 (X01)."""
         if chunk.startswith(b"\x1f\x8b"):
-            return self._failure("a file in gzip, which only some programs unpack: publish it as it is")
+            return self._failure("compressed with gzip, which only some programs decompress: publish it uncompressed")
         if chunk.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in chunk[:4]:
-            return self._failure("not well-formed XML in UTF-8: it begins as UTF-16 or UTF-32 do")
+            return self._failure("not well-formed XML in UTF-8: it begins like UTF-16 or UTF-32")
         return None
 
     def _parse(self, chunk: bytes) -> UnreadableError | None:
@@ -196,7 +196,7 @@ class Scan:
         except UnreadableError as error:
             return error
         if self._given - parser.CurrentByteIndex > self._limits.token:
-            return self._failure(f"one tag or text takes more than {self._limits.token:,} bytes")
+            return self._failure(f"a tag or text has more than {self._limits.token:,} bytes")
         if self._elements > self._limits.most_elements:
             message = f"more than {self._limits.most_elements:,} elements; the rest is not read"
             return self._failure(message, too_large=True)
@@ -246,7 +246,7 @@ class Scan:
         elif name.startswith(_OURS):
             head.strange.append((name, line))
         if len(head.links) + len(head.mds) + len(head.strange) > self._limits.elements:
-            self._refuse(f"more than {self._limits.elements:,} elements beside the entries")
+            self._refuse(f"more than {self._limits.elements:,} elements outside the entries")
 
     def _begin_field(self, item: RawEntry, name: str, attributes: Attributes) -> None:
         rank = _RANKS.get(name)
@@ -279,7 +279,7 @@ class Scan:
         """Raise `UnreadableError` if attributes are too many or too long."""
         length = len("".join(attributes)) + len("".join(attributes.values()))
         if len(attributes) > self._limits.attributes or length > self._limits.text:
-            most = f"{self._limits.attributes:,} attributes or {self._limits.text:,} characters in them"
+            most = f"{self._limits.attributes:,} attributes or {self._limits.text:,} characters in its attributes"
             self._refuse(f"an element has more than {most}")
 
     def _end(self, name: str) -> None:

@@ -77,9 +77,9 @@ def wrong_hash(value: str) -> str:
             return f"{quoted(item.digest or algorithm)} has no {missing}"
         if not _HEXADECIMAL.fullmatch(item.digest):
             wrong = "".join(dict.fromkeys(_HEXADECIMAL.sub("", item.digest)))
-            return f"the digest of {quoted(algorithm)} contains {quoted(wrong)}, which are not hexadecimal digits"
+            return f"the digest of {quoted(algorithm)} contains {quoted(wrong)}, which is not hexadecimal"
         if digits != (expected := _DIGITS.get(algorithm.lower(), digits)):
-            return f"the digest of {quoted(algorithm)} has {digits:,} digits, and not {expected}"
+            return f"the digest of {quoted(algorithm)} has {digits:,} digits, not {expected}"
     return "" if items else "it is empty"
 
 
@@ -128,13 +128,13 @@ class Measurement:
     def wrong_length(self, md: Attributes) -> str | None:
         """Return a message if the length differs from the stated one, or None."""
         stated = number(md.get("length"))
-        return f"{self.length:,} bytes, and not {stated:,}" if stated is not None and stated != self.length else None
+        return f"{self.length:,} bytes, not {stated:,}" if stated is not None and stated != self.length else None
 
     def wrong_digest(self, md: Attributes) -> str | None:
         """Return a message if a digest differs from the stated one, or None."""
         stated = digests(md.get("hash"))
         wrong = next((name for name, digest in self.digests.items() if stated[name] != digest), None)
-        return f"the {wrong} is {self.digests[wrong]}, and not {stated[wrong][:200]!a}" if wrong else None
+        return f"the {wrong} is {self.digests[wrong]}, not {stated[wrong][:200]!a}" if wrong else None
 
 
 def measure(stream: BinaryIO, md: Attributes, *, keep: int = _HEAD) -> Measurement:

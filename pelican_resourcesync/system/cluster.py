@@ -28,7 +28,7 @@ def connected(address: str) -> Iterator[Any]:
             client = stack.enter_context(Client(address, timeout=_PATIENCE, set_as_default=False))
             client.wait_for_workers(1, timeout=_PATIENCE)
         except (OSError, ValueError) as error:  # a timeout, too
-            message = f"no Dask scheduler that has a worker answers at {address}: start them there"
+            message = f"no Dask scheduler with a worker answers at {address}: start a scheduler and a worker"
             raise RefusedError(message) from error
         yield client
 
@@ -51,5 +51,5 @@ def mapped(jobs: int, address: str = "") -> Iterator[Callable[..., Iterable[Any]
     except Exception as error:
         if not isinstance(error, BrokenExecutor | CancelledError) and type(error).__name__ != "KilledWorker":
             raise
-        message = "a process that writes parts was ended from outside, perhaps for want of memory: use fewer of them"
+        message = "a process that was writing a part was killed, perhaps because memory ran out: use fewer processes"
         raise PublicationError(message) from error

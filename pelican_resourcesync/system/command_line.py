@@ -172,7 +172,7 @@ def run_program(top: CommandLine, arguments: Sequence[str] | None, run: Callable
             try:
                 return run(options)
             except KeyboardInterrupt as error:
-                message = "stopped: run it again"
+                message = "stopped: run the command again"
                 raise StoppedError(message, signal.SIGINT) from error
 
     return run_command(top.prog, command)

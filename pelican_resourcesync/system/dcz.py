@@ -59,7 +59,7 @@ def apply_patch(patch: bytes, old: bytes, length: int) -> bytes:
         message = f"the patch is damaged: {error}"
         raise PatchError(message) from error
     if len(new) != length:
-        message = f"the patch does not give the {length} bytes that are listed"
+        message = f"the patch does not produce the {length} bytes that are listed"
         raise PatchError(message)
     return new
 
@@ -67,7 +67,7 @@ def apply_patch(patch: bytes, old: bytes, length: int) -> bytes:
 def base_of(patch: bytes) -> str:
     """Return the SHA-256 of the bytes that a patch is for. Raises `PatchError` if it is not a patch."""
     if not patch.startswith(_MAGIC) or len(patch) < _HEADER:
-        message = "there is no patch"
+        message = "it is not a patch"
         raise PatchError(message)
     return patch[len(_MAGIC) : _HEADER].hex()
 

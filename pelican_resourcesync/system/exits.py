@@ -126,7 +126,7 @@ STATUSES = {
     DONE: "done",
     PROBLEMS: "problems found",
     UNUSABLE: "wrong usage or unusable input",
-    INCOMPLETE: "incomplete, the next run tries again",
+    INCOMPLETE: "incomplete; the next run tries again",
 }
 #: The reader of the output has ended: as if SIGPIPE had ended the program, which shells know.
 CLOSED = 128 + 13
@@ -134,8 +134,8 @@ CLOSED = 128 + 13
 
 #: What to try where nobody answers.
 _REMEDIES: dict[type, str] = {
-    RefusedError: ": check the host and the port, and whether it is running",
-    NoHostError: ": check its name, and that this machine is online",
+    RefusedError: ": check the host and the port, and that the server is running",
+    NoHostError: ": check the name of the host, and that this machine is online",
 }
 
 

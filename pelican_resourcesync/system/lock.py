@@ -57,10 +57,10 @@ def locked(output: Path) -> Iterator[None]:
             folder = _open(output, os.O_RDONLY, stack)
             held = [folder is not None and _locks(folder), _hold_note(note, stack)]
         except BlockingIOError as error:
-            message = f"{_holder(note)} is publishing into {output}: try again when it is done"
+            message = f"{_holder(note)} is publishing into {output}: try again when it has finished"
             raise PublicationError(message) from error
         if not any(held):
-            message = f"neither the output {output} nor {note} can be locked: set TMPDIR to a folder of your own"
+            message = f"neither the output {output} nor {note} can be locked: set TMPDIR to a folder that you own"
             raise PublicationError(message)
         yield
 
@@ -116,7 +116,7 @@ def _tear_up(note: Path) -> None:
 
 def _holder(note: Path) -> str:
     try:
-        return f"the process {int(note.read_bytes())}"
+        return f"process {int(note.read_bytes())}"
     except (OSError, ValueError):
         return "another process"
 

@@ -28,8 +28,8 @@ _MOST_KEYS = 20  # that a key may have replaced, one after the other
 #: What a signature is of, so that none can be passed off as one of something else.
 _STATE, _KEY = b"pelican-resourcesync state\n", b"pelican-resourcesync key\n"
 _UNSIGNED = "it has no signature"
-_OTHER_KEY = "another key signed it, which that one did not sign"
-_ALTERED = "its signature does not fit its content"
+_OTHER_KEY = "it is signed with another key, which does not replace this one"
+_ALTERED = "its signature does not match its content"
 
 
 class SignatureError(ResourceSyncError):
@@ -78,7 +78,7 @@ class SigningKey:
             key = cls(_decoded(seed.removeprefix(_PRIVATE)), replaced)
             verify_keys(key.public, replaced, replaced[0].key if replaced else key.public)
         except (ValueError, SignatureError) as error:
-            message = f"{ENVIRONMENT} is not a key that `pelican-resourcesync key` printed: copy its whole line"
+            message = f"{ENVIRONMENT} is not a key that `pelican-resourcesync key` printed: copy the whole line"
             raise SettingsError(message) from error
         return key
 
@@ -157,7 +157,7 @@ def verify_keys(key: str, replaced: "list[Replaced] | tuple[Replaced, ...]", tru
 def parse_public(text: str) -> str:
     """Return a public key. Raises `ValueError` if a text is not one."""
     if not _PUBLIC_KEY.fullmatch(text):
-        message = f"{text[:100]!a} is not a public key: it begins with {_PUBLIC!r} and has 43 more characters"
+        message = f"{text[:100]!a} is not a valid public key: write {_PUBLIC!r} and 43 more characters"
         raise ValueError(message)
     return text
 

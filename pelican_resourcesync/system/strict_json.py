@@ -13,7 +13,7 @@ _Value = TypeVar("_Value")
 
 _LARGEST = 256_000_000  # bytes or characters
 _DEEPEST = 32  # lists and objects inside each other
-_TOO_DEEP = f"it has more than {_DEEPEST} lists and objects inside each other"
+_TOO_DEEP = f"it has more than {_DEEPEST} levels of nested lists and objects"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -54,7 +54,7 @@ def _parsed(data: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        message = "a name is repeated"
+        message = "a name occurs twice in an object"
         raise ValueError(message)
     return content
 

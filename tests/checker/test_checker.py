@@ -99,7 +99,7 @@ def test_page_with_a_link(tmp_path: Path) -> None:
         assert names(report.findings) == ["DI01 SHOULD"]
         (tmp_path / "index.html").write_text("<html>", "utf-8")
         with pytest.raises(
-            CheckError, match=f"{address}/? has no link with rel=resourcesync: use the URL of a document"
+            CheckError, match=f"{address}/? has no link with rel=resourcesync: pass the URL of a document"
         ):
             check(address)
 
@@ -218,11 +218,11 @@ def test_single_document(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["none"], "cannot be read: No such file or directory"),
-        ([], "the TARGET is missing"),
-        (["--ignore", "X99", "."], "there is no rule 'X99' to ignore"),
+        ([], "add a TARGET"),
+        (["--ignore", "X99", "."], "'X99' is not a rule that is checked"),
         (["--ignore", "X16", "."], "this takes two visits"),
         (["a\0b"], "cannot be read"),
-        (["http://"], "is not an http(s) address"),
+        (["http://"], "is not an http(s) URL"),
         (["http://127.0.0.1:1/x"], "nothing was checked"),
     ],
 )
@@ -237,7 +237,7 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--rules"]) == 0
     listed = capsys.readouterr().out
     assert "CH03   MUST    Changes are in forward chronological order [core §12.1]\n" in listed
-    assert "X16    -       Not seen from outside" in listed
+    assert "X16    -       Cannot be checked from outside" in listed
 
 
 def test_progress_on_a_terminal(
@@ -258,9 +258,9 @@ def test_progress_on_a_terminal(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("jobs", 0, "are at least 1"),
-        ("max_documents", 0, "are at least 1"),
-        ("edition", 2013, "there is no edition 2013"),
+        ("jobs", 0, "must be at least 1"),
+        ("max_documents", 0, "must be at least 1"),
+        ("edition", 2013, "the edition must be 2014 or 2017, not 2013"),
     ],
 )
 def test_requests_that_cannot_be(name: str, value: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ TAKING = "2024-03-01T00:05:00Z"  # between `at` and `completed` of the Resource 
 
 def not_in(document: str) -> str:
     """Return what is said of a resource that is missing in a document."""
-    return f"the resource is not in '{BASE}{document}', and no listed change explains it"
+    return f"the resource is not in '{BASE}{document}', but no listed change explains this"
 
 
 #: For each case what is changed in the Source, and all that is found.
@@ -77,40 +77,40 @@ CASES: dict[str, tuple[Changed, list[str]]] = {
     # RL02: a list has every change up to `at`, and also that of this very time.
     "a change at the time of a list": (LEAN | NEWER | added("changes-2.xml", C_THEN), []),
     "a change at the time of a list, which lacks it": (LEAN | added("changes-2.xml", C_THEN),
-        [f"CL06 changes-2.xml:8 last created, and not in the Resource List '{BASE}resources.xml'"]),
+        [f"CL06 changes-2.xml:8 last created, but not in the Resource List '{BASE}resources.xml'"]),
     # An open Change Dump reaches to where its last package ends, and a change just then is in it.
     "the last change is in no package": (DUMPED | added("changes-1.xml", X_LAST),
-        ["CL06 changes-1.xml:9 this change, 'deleted', is in no Change Dump"]),
+        ["CL06 changes-1.xml:9 the change 'deleted' is in no Change Dump"]),
     "the last change is in the package": (DUMPED | added("changes-1.xml", X_LAST)
         | renewed("changes.zip", CHANGE_MANIFEST.replace("</urlset>", f"{X_LAST}</urlset>")), []),
     # A change that is an update here and a creation there is in neither account of the other.
     "another kind of change": (
         DUMPED | renewed("changes.zip", CHANGE_MANIFEST.replace('change="created"', 'change="updated"', 1)),
-        ["CL06 changes-1.xml:6 this change, 'created', is in no Change Dump",
-        "CL06 changes-manifest.xml:5 this change, 'updated', is in no Change List"]),
+        ["CL06 changes-1.xml:6 the change 'created' is in no Change Dump",
+        "CL06 changes-manifest.xml:5 the change 'updated' is in no Change List"]),
     # Where there is no Resource List, Resource Dumps are held against each other.
     "dumps alone": (DUMPS, []),
     "dumps alone, with a fault": (
         DUMPS | renewed("dump-old.zip", text("dump-old-manifest.xml").replace("b.txt", "x.txt")),
         [f"CH06 dump-old-manifest.xml:6 {not_in('dump.xml')}",
-        f"CL06 changes-1.xml:7 last created, and not in the Resource Dump '{BASE}dump-old.xml'"]),
+        f"CL06 changes-1.xml:7 last created, but not in the Resource Dump '{BASE}dump-old.xml'"]),
     # An archived list that is not as its changes say is wrong itself, and not the list after it.
     "a wrong hash of the past": (LEAN | {"resources-old.xml": text("resources-old.xml").replace(B_SAID, A_SAID)},
-        ["CH04 resources-old.xml:6 the sha-256 differs from the last listed change"]),
+        ["CH04 resources-old.xml:6 the sha-256 differs from that of the last listed change"]),
     # CH06: a change at `from` is one of the interval.
     "a change at the begin": (
         only("resourcelist", "changelist") | swap("changes-1.xml", A_FIRST, f"{FIRST}{A_FIRST}"),
-        [f"CL06 changes-1.xml:6 last created, and not in the Resource List '{BASE}resources.xml'"]),
+        [f"CL06 changes-1.xml:6 last created, but not in the Resource List '{BASE}resources.xml'"]),
     # Of a list that shares its parts with another nothing is said: they are read as parts of the first.
     "the parts of two lists": (LEAN | COPY, []),
     # What is wrong in a list is found in the list, and not once more by the dump that is older.
     "a list after a dump": (OLD_DUMP, []),
     "a deletion after a dump": (
         OLD_DUMP | added("changes-2.xml", change("b.txt", "deleted", "2024-02-25T00:00:00Z")),
-        [f"CL06 changes-2.xml:8 last deleted, and still in the Resource List '{BASE}resources.xml'"]),
+        [f"CL06 changes-2.xml:8 last deleted, but still in the Resource List '{BASE}resources.xml'"]),
     "an update after a dump": (
         OLD_DUMP | added("changes-2.xml", change("b.txt", "updated", "2024-02-25T00:00:00Z", OLD_SAID)),
-        ["CH04 resources-1.xml:7 the sha-256 differs from the last listed change"]),
+        ["CH04 resources-1.xml:7 the sha-256 differs from that of the last listed change"]),
     # What changes between `at` and `completed` of a list may be in it or not.
     **{f"{kind} while a list is taken: {bool(more)}": (
         LEAN | added("changes-2.xml", change(path, kind, TAKING, bytes_said)) | more, [])
@@ -179,7 +179,7 @@ def test_change_dump_that_begins_later(tmp_path: Path) -> None:
     assert found(tmp_path, changed) == []
     early = str(changed["changedump.xml"]).replace("2024-01-03T12", "2024-01-02T12")
     assert found(tmp_path, changed | {"changedump.xml": early}) == [
-        "CL06 changes-1.xml:7 this change, 'created', is in no Change Dump"
+        "CL06 changes-1.xml:7 the change 'created' is in no Change Dump"
     ]
 
 

@@ -219,8 +219,8 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "members in each other": (
         zipped([MANIFEST, replace(ALPHA, method=STORED, packed_size=200), BETA]), [WRONG], "overlaps another",
     ),
-    "twice": (zipped([*GOOD, ALPHA]), [WRONG], "two members 'a.txt'"),
-    "two manifests": (zipped([*GOOD, MANIFEST]), [WRONG], "two members 'manifest.xml'"),
+    "twice": (zipped([*GOOD, ALPHA]), [WRONG], "two members have the name 'a.txt'"),
+    "two manifests": (zipped([*GOOD, MANIFEST]), [WRONG], "two members have the name 'manifest.xml'"),
     "a name upwards": (of_path("/../a", Piece(name=b"../a", data=A)), [WRONG], "not safe in"),
     "a name upwards inside": (of_path("/b/../../a", Piece(name=b"b/../../a", data=A)), [WRONG], "not safe in"),
     "a name from the root": (of_path("//etc/passwd", Piece(name=b"/etc/passwd", data=A)), [WRONG], "not safe in"),

@@ -41,8 +41,8 @@ def test_right(source: Source) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (OLD, NEW[:-1] + b"!", "does not give the listed bytes: the sha-256 is "),
-        (OLD, OTHER, "does not give the listed bytes: the patch does not give the 30003 bytes that are listed"),
+        (OLD, NEW[:-1] + b"!", "does not produce the listed bytes: the sha-256 is "),
+        (OLD, OTHER, "does not produce the listed bytes: the patch does not produce the 30003 bytes that are listed"),
         (OTHER, NEW, ""),  # no version has the bytes that it is for
     ],
 )
@@ -77,10 +77,10 @@ def test_damaged(source: Source) -> None:
     patch = file.read_bytes()
     source.replace_patch(b"<!DOCTYPE html><p>Here was a patch.")
     [(_, message)] = faults(source)
-    assert message == ("does not give the listed bytes: there is no patch")
+    assert message == ("does not produce the listed bytes: it is not a patch")
     file.write_bytes(patch)
     [(_, message)] = faults(source)
-    assert message == f"does not have the bytes that are stated: {len(patch)} bytes, and not 35"
+    assert message == f"does not have the bytes that are stated: {len(patch)} bytes, not 35"
     file.unlink()
     assert faults(source, deep=False) == []
     [(_, message)] = faults(source)

@@ -124,7 +124,10 @@ def test_what_is_too_large_to_be_read_is_no_fault(tmp_path: Path) -> None:
     (folder / "dump.xml").write_text(document("resourcedump", package, AT))
     report = check(str(folder))
     assert (names(report.findings), report.status(strict=True)) == ([], 0)
-    large = [f"{BASE}packages.zip is larger than 4000000000 bytes", f"{BASE}0.png is larger than 2000000000 bytes"]
+    large = [
+        f"{BASE}packages.zip is larger than 4,000,000,000 bytes",
+        f"{BASE}0.png is larger than 2,000,000,000 bytes",
+    ]
     assert {f"note: not read: {each}" for each in large} <= {*report.as_text().splitlines()}
     assert {f"not read: {each}" for each in large} <= {*json.loads(report.as_json())["notes"]}
     (folder / "0.png").unlink()

@@ -61,8 +61,8 @@ def test_editions(edition: int | None, rows: list[tuple[str, str, str, str]], ex
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("sha-256:" + "0" * 62 + "g!", "hash: the digest of 'sha-256' contains 'g!', which are not hexadecimal digits"),
-        ("md5:" + "0" * 31, "hash: the digest of 'md5' has 31 digits, and not 32"),
+        ("sha-256:" + "0" * 62 + "g!", "hash: the digest of 'sha-256' contains 'g!', which is not hexadecimal"),
+        ("md5:" + "0" * 31, "hash: the digest of 'md5' has 31 digits, not 32"),
         ("0123", "hash: '0123' has no algorithm and colon before it"),
         ("md5:", "hash: 'md5' has no digest"),
         (":0123", "hash: '0123' has no algorithm and colon before it"),
@@ -110,7 +110,7 @@ def test_rules_say_what_they_are() -> None:
         assert rule.level in Level
         assert f"{rule.identifier:6} {rule.level:7} {rule.sentence} [{rule.source}]" in listed
     for identifier, why in UNCHECKED.items():
-        assert f"{identifier:6} -       Not seen from outside: {why}" in listed
+        assert f"{identifier:6} -       Cannot be checked from outside: {why}" in listed
 
 
 #: In the edition of 2014, a change that has no lastmod has a datetime, which is one fault more, or no time at all.
@@ -214,7 +214,7 @@ def test_document_that_begins_too_late(tmp_path: Path) -> None:
     findings = check(str(lay(tmp_path, changed))).findings
     found = [(each.document, each.message) for _, _, group in findings.groups() for each in group.first]
     assert [(uri.rpartition("/")[2], said) for uri, said in found] == [
-        ("changes.xml", "the document begins after the end of all that is archived")
+        ("changes.xml", "the document begins after the end of its archive")
     ]
 
 

@@ -203,7 +203,7 @@ def test_stopped(published: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     """Ctrl-C is one line, and the status that shells know."""
     monkeypatch.setattr("pelican_resourcesync.commands.show.local_status", lambda _: signal.raise_signal(signal.SIGINT))
     assert main(["show", str(published.output)]) == 130
-    assert capsys.readouterr().err == "pelican-resourcesync: stopped: run it again\n"
+    assert capsys.readouterr().err == "pelican-resourcesync: stopped: run the command again\n"
 
 
 @pytest.mark.parametrize("arguments", [["help"], ["help", "key"]])

@@ -234,9 +234,9 @@ def test_options_of_a_program() -> None:
     assert MirrorOptions(user="me:word", header=["X: y"]).credentials("https://example.org/") == expected
     with pytest.raises(SettingsError, match=r"'fast' is not a valid rate: write a number of requests"):
         _ = MirrorOptions(rate="fast").limits_of_rate
-    with pytest.raises(SettingsError, match=r"only may have several values: write \['\*.pdf'\]"):
+    with pytest.raises(SettingsError, match=r"only must be a list: write \['\*.pdf'\]"):
         MirrorOptions(only="*.pdf")  # type: ignore[arg-type]  # on purpose
-    with pytest.raises(SettingsError, match=r"prefer may have several values: write \['text/plain'\]"):
+    with pytest.raises(SettingsError, match=r"prefer must be a list: write \['text/plain'\]"):
         MirrorOptions(prefer="text/plain")  # type: ignore[arg-type]  # on purpose
 
 
@@ -263,7 +263,7 @@ def test_credentials(
     assert sent() == basic("you:word")
     monkeypatch.delenv("RESOURCESYNC_USER")
     code, _, err = run(capsys, source.url, tmp_path / "copy", "--netrc")
-    assert (code, "there is no ~/.netrc: write it, or log in with --user" in err) == (2, True)
+    assert (code, "~/.netrc does not exist: create it, or log in with --user" in err) == (2, True)
     netrc = Path(os.environ["HOME"], ".netrc")
     netrc.write_text("machine 127.0.0.1 login me password word\n")
     netrc.chmod(0o600)
@@ -271,7 +271,7 @@ def test_credentials(
     netrc.write_text("machine elsewhere.test login me password word\n")
     assert sent("--netrc") is None
     code, _, err = run(capsys, source.url, tmp_path / "copy", "--header", "secret word: x")
-    assert (code, "write it as 'Name: value'" in err) == (2, True)
+    assert (code, "write 'Name: value'" in err) == (2, True)
 
 
 def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

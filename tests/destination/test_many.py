@@ -256,7 +256,7 @@ def test_no_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     config = table(tmp_path, '[sources.a]\nsource = "a"\nfolder = "b"')
     code, outcomes, err = run(capsys, config, "--cluster", f"tcp://127.0.0.1:{closed_port()}")
     assert (code, outcomes) == (2, {})
-    assert "no Dask scheduler that has a worker answers at tcp://127.0.0.1" in err
+    assert "no Dask scheduler with a worker answers at tcp://127.0.0.1" in err
 
 
 # The table

@@ -163,15 +163,15 @@ def flipped(place: int) -> bytes:
     [
         (dcz.make_patch(STYLE, edited(PAGE, 1)), "the patch is for other bytes"),
         (dcz.make_patch(PAGE, edited(PAGE, 2)), "has another hash"),
-        (dcz.make_patch(PAGE, PAGE), "does not give the"),
-        (b"<!DOCTYPE html><p>Here was a patch once.", "there is no patch"),
-        (b"", "there is no patch"),
-        (GOOD[:40], "does not give the"),
-        (GOOD[:-1], "does not give the"),
-        (flipped(0), "there is no patch"),
+        (dcz.make_patch(PAGE, PAGE), "does not produce the"),
+        (b"<!DOCTYPE html><p>Here was a patch once.", "it is not a patch"),
+        (b"", "it is not a patch"),
+        (GOOD[:40], "does not produce the"),
+        (GOOD[:-1], "does not produce the"),
+        (flipped(0), "it is not a patch"),
         (flipped(40), "the patch is damaged"),
         (GOOD[:40] + bytes(200), "the patch is damaged"),
-        (GOOD[:40] + GOOD, "does not give the"),  # its header is a frame that is skipped
+        (GOOD[:40] + GOOD, "does not produce the"),  # its header is a frame that is skipped
     ],
 )
 def test_wrong_patch(patched: Patched, data: bytes, why: str) -> None:
@@ -210,7 +210,7 @@ def test_on_another_host(patched: Patched) -> None:
     patched.source.replace_patch(patched.patch().read_bytes(), **{there: elsewhere})
     result = patched.mirror(replace(FAST, allow_private=True))
     assert patched.requested() == ["page.html"]
-    assert result.plan.notes[0].endswith("because a patch cannot be used: there is no patch")
+    assert result.plan.notes[0].endswith("because a patch cannot be used: it is not a patch")
 
 
 def test_again(patched: Patched) -> None:

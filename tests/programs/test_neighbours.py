@@ -164,7 +164,7 @@ def test_two_builds_at_once(bare: Site) -> None:
                 assert status == 1
                 assert [each for each in others if "SITEURL is empty" not in each] == []
                 assert (
-                    f"the process {first.pid} is publishing into {bare.output}: try again when it is done" in sentence
+                    f"process {first.pid} is publishing into {bare.output}: try again when it has finished" in sentence
                 )
             assert tree(bare.output) == before
         finally:

@@ -51,5 +51,5 @@ def test_days_of_a_table(press: Press) -> None:
 
 def test_process_that_dies() -> None:
     """A message says so, and nothing hangs."""
-    with pytest.raises(PublicationError, match="a process that writes parts was ended from outside"), mapped(2) as run:
+    with pytest.raises(PublicationError, match="a process that was writing a part was killed"), mapped(2) as run:
         [*run(os._exit, [1, 1])]

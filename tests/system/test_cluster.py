@@ -18,7 +18,9 @@ def test_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """A scheduler without workers can do nothing; with some it is tested in `tests/destination/test_many.py`."""
     monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
     with LocalCluster(n_workers=0, dashboard_address=":0") as local:
-        message = f"no Dask scheduler that has a worker answers at {local.scheduler_address}: start them there"
+        message = (
+            f"no Dask scheduler with a worker answers at {local.scheduler_address}: start a scheduler and a worker"
+        )
         with pytest.raises(RefusedError, match=message):
             connected(local.scheduler_address).__enter__()
 
@@ -27,7 +29,7 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address where none answers, one that is none, and no Dask."""
     monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
     for address in (f"tcp://127.0.0.1:{closed_port()}", "nonsense"):
-        with pytest.raises(RefusedError, match=f"no Dask scheduler that has a worker answers at {address}: "):
+        with pytest.raises(RefusedError, match=f"no Dask scheduler with a worker answers at {address}: "):
             connected(address).__enter__()
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(SettingsError, match=r"pip install 'pelican-resourcesync\[cluster\]'"), connected("tcp://x:1"):

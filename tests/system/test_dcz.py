@@ -64,7 +64,7 @@ def test_dictionary_of_zstandard() -> None:
 @pytest.mark.parametrize("length", [0, len(NEW) - 1, len(NEW) + 1])
 def test_another_length(length: int) -> None:
     """Bytes of another length than what is listed are refused."""
-    with pytest.raises(PatchError, match=f"does not give the {length} bytes that are listed"):
+    with pytest.raises(PatchError, match=f"does not produce the {length} bytes that are listed"):
         apply_patch(make_patch(OLD, NEW), OLD, length)
 
 
@@ -72,10 +72,10 @@ def test_not_for_these_bytes() -> None:
     """A patch for other bytes is refused before anything is unpacked, and so is what is no patch."""
     for wrong, message in (
         (make_patch(NEW, OLD), "for other bytes"),
-        (b"<!DOCTYPE html>", "there is no patch"),
-        (HEADER[:39], "there is no patch"),
+        (b"<!DOCTYPE html>", "it is not a patch"),
+        (HEADER[:39], "it is not a patch"),
         (HEADER + b"no frame", "damaged"),
-        (HEADER, "does not give"),
+        (HEADER, "does not produce"),
     ):
         with pytest.raises(PatchError, match=message):
             apply_patch(wrong, OLD, len(NEW))
@@ -91,8 +91,8 @@ def test_small_bytes_that_unpack_to_many() -> None:
     window = {zstd.CompressionParameter.window_log: 20}
     compressor = zstd.ZstdCompressor(options=window, zstd_dict=prefix)
     streamed = compressor.compress(bytes(LARGEST + 100)) + compressor.flush()
-    with pytest.raises(PatchError, match="does not give"):
+    with pytest.raises(PatchError, match="does not produce"):
         apply_patch(HEADER + streamed, OLD, LARGEST + 100)
     small = zstd.compress(bytes(LARGEST // 2), zstd_dict=prefix)
-    with pytest.raises(PatchError, match="does not give the 1000 bytes"):
+    with pytest.raises(PatchError, match="does not produce the 1000 bytes"):
         apply_patch(HEADER + small, OLD, 1_000)

@@ -64,7 +64,7 @@ def test_a_second_build_stops(tmp_path: Path) -> None:
     """It says who builds into which output; when that one is done, it may."""
     output = tmp_path / "output"
     with held_elsewhere(output) as process:
-        message = rf"the process {process.pid} is publishing into .*/output: try again when it is done"
+        message = rf"process {process.pid} is publishing into .*/output: try again when it has finished"
         with pytest.raises(PublicationError, match=message):
             hold(output)
     hold(output)
@@ -74,7 +74,7 @@ def test_a_second_build_stops(tmp_path: Path) -> None:
 def test_a_second_build_in_the_same_process(tmp_path: Path) -> None:
     """A lock is not held twice, whatever the output is called."""
     (tmp_path / "link").symlink_to(tmp_path / "output")
-    with locked(tmp_path / "output"), pytest.raises(PublicationError, match=f"the process {os.getpid()} is publishing"):
+    with locked(tmp_path / "output"), pytest.raises(PublicationError, match=f"process {os.getpid()} is publishing"):
         hold(tmp_path / "link")
 
 
@@ -101,7 +101,7 @@ def test_an_output_that_is_removed_meanwhile(tmp_path: Path) -> None:
     output = tmp_path / "output"
     with held_elsewhere(output) as process:
         output.rmdir()
-        with pytest.raises(PublicationError, match=f"the process {process.pid} is publishing"):
+        with pytest.raises(PublicationError, match=f"process {process.pid} is publishing"):
             hold(output)
         process.kill()
 
@@ -118,7 +118,7 @@ def test_without_a_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_folders_that_cannot_be_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note is locked instead, as on Windows and some network file systems."""
     refuse_folders(monkeypatch)
-    with locked(tmp_path / "output"), pytest.raises(PublicationError, match=f"the process {os.getpid()} is publishing"):
+    with locked(tmp_path / "output"), pytest.raises(PublicationError, match=f"process {os.getpid()} is publishing"):
         hold(tmp_path / "output")
     hold(tmp_path / "output")
 

@@ -89,7 +89,7 @@ def new_state(source: Source) -> None:
 
 
 ATTACKS: dict[str, tuple[Callable[[Source], object], str]] = {
-    "arbitrary bytes": (new_state, "its signature does not fit its content"),
+    "arbitrary bytes": (new_state, "its signature does not match its content"),
     "an altered list": (new_bytes, "resourcelist.xml does not match the signed publication.json"),
     "lists of two publications": (
         lambda source: shutil.copyfile(source.output.parent / "first" / LISTED, source.output / LISTED),
@@ -106,10 +106,10 @@ ATTACKS: dict[str, tuple[Callable[[Source], object], str]] = {
     "no state": (lambda source: (source.output / STATE).unlink(), "publication.json"),
     "no signature": (lambda source: (source.output / STATE).write_text(UNREADABLE), "is not signed with the key"),
     "a publication without a key": (as_the_host, "is not signed"),
-    "another key": (lambda source: as_the_host(source, key=OTHER), "another key signed it"),
+    "another key": (lambda source: as_the_host(source, key=OTHER), "it is signed with another key"),
     "a key that claims to replace ours": (
         lambda source: as_the_host(source, key=replace(OTHER, replaced=OTHER.replaced_by(KEY).replaced)),
-        "another key signed it",
+        "it is signed with another key",
     ),
 }
 
@@ -173,7 +173,7 @@ def test_state_that_is_lost(source: Source, lost: str) -> None:
         mirror(source, adopt=adopt)
     assert mirror(source, adopt=adopt, key=(KEY.public,)) == mirror(source) == before
     as_the_host(source, key=OTHER)
-    with pytest.raises(SignatureError, match="another key signed it"):
+    with pytest.raises(SignatureError, match="it is signed with another key"):
         mirror(source)
 
 
@@ -195,7 +195,7 @@ def test_follow(source: Source) -> None:
     later = following(source.siteurl, changes.cursor, FAST)
     assert [change.uri.rpartition("/")[2] for change in later] == ["a.html"]
     as_the_host(source, key=OTHER)
-    with pytest.raises(SignatureError, match="another key signed it"):
+    with pytest.raises(SignatureError, match="it is signed with another key"):
         list(following(source.siteurl, later.cursor, FAST))
     replaced(source, "first")
     with pytest.raises(SignatureError, match="older than the one read last"):
@@ -234,7 +234,7 @@ def test_new_publications_are_followed(source: Source) -> None:
     before = source.output.parent / "copy"
     assert mirror(source, key=(KEY.public,)) == mirror(source, key=(new.public,)) == files_of(before)
     source.publish({"a.html": b"five"}, "2024-01-06T12:00:00Z", key=KEY)
-    with pytest.raises(SignatureError, match="another key signed it"):  # the old key has been replaced
+    with pytest.raises(SignatureError, match="it is signed with another key"):  # the old key has been replaced
         mirror(source)
 
 
@@ -313,7 +313,7 @@ def test_only_what_the_key_signed_is_continued(source: Source, monkeypatch: pyte
 def test_altered_state_is_not_continued(source: Source) -> None:
     """One altered character of the state is found."""
     alter(source.output / STATE, b'"created": ', b'"created": 1')
-    with pytest.raises(PublicationError, match="its signature does not fit its content"):
+    with pytest.raises(PublicationError, match="its signature does not match its content"):
         find(source, KEY)
 
 

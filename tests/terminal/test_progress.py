@@ -94,7 +94,7 @@ def test_nothing_but_messages_where_it_is_no_terminal() -> None:
 )
 def test_the_time_that_is_left(seconds: float, said: str) -> None:
     """After three builds it is estimated from these, once; where three are all, there is nothing to wait for."""
-    for builds, message in ((10, f"ResourceSync: 7 builds left, which may take {said}.\n"), (3, "")):
+    for builds, message in ((10, f"ResourceSync: 7 builds left, which will take about {said}.\n"), (3, "")):
         clock, stream = Clock(), io.StringIO()
         progress = Progress(stream, clock=clock)
         progress.begin(builds)

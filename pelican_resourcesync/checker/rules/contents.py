@@ -58,7 +58,7 @@ def _invalid(text: str, _: DocumentState) -> str:
 
 
 def _unusual(text: str, _: DocumentState) -> str:
-    return "is not to the second in UTC" if read_time(text) is not None and not is_recommended(text) else ""
+    return "is not a time in UTC with seconds" if read_time(text) is not None and not is_recommended(text) else ""
 
 
 def _in_the_future(text: str, doc: DocumentState) -> str:
@@ -85,7 +85,11 @@ def link(link: Attributes, _item: object, _doc: DocumentState) -> str | None:
 @rule("link", "X06", SHOULD, "A rel is registered with IANA, or a URI", "core §7")
 def registered(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     rel = link.get("rel", "")
-    return f"rel {quoted(rel)} was not registered in 2025" if _TOKEN.fullmatch(rel) and rel not in REGISTERED else None
+    return (
+        f"rel {quoted(rel)} is not registered with IANA (as of 2025)"
+        if _TOKEN.fullmatch(rel) and rel not in REGISTERED
+        else None
+    )
 
 
 @rule("link", "X07", MUST, "pri is an integer from 1 to 999999", "core §7")
@@ -122,9 +126,11 @@ def loc(item: RawEntry, _: DocumentState) -> str | None:
     if item.locs == 1 and len(text) < LONGEST_LOC and not item.nested and _ABSOLUTE.fullmatch(text):
         return None
     if item.locs != 1:
-        return f"the entry has {item.locs} loc"
+        return f"the entry has {item.locs or 'no'} loc"
     if item.nested:
-        return f"an element {quoted(item.nested.rpartition(' ')[2])} is in a child of the entry, which holds only text"
+        return (
+            f"an element {quoted(item.nested.rpartition(' ')[2])} is inside a child of the entry that holds only text"
+        )
     if len(text) >= LONGEST_LOC:
         return f"loc has {len(text):,} characters or more"
     return f"loc {quoted(text)} is not an absolute URI"
@@ -135,11 +141,11 @@ def one_md(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has {item.mds} rs:md" if item.mds > 1 else None
 
 
-@rule("entry", "X12", MUST, "changefreq is one of the seven words", "core §7")
+@rule("entry", "X12", MUST, "changefreq is one of seven words", "core §7")
 def changefreq(item: RawEntry, _: DocumentState) -> str | None:
     if item.changefreq is None or item.changefreq in _FREQUENCIES:
         return None
-    return f"changefreq {quoted(item.changefreq)} is none of {', '.join(ChangeFreq)}"
+    return f"changefreq {quoted(item.changefreq)} is not one of {', '.join(ChangeFreq)}"
 
 
 @rule("entry", "X12", MUST, "lastmod and changefreq are not repeated", "core §7")
@@ -167,7 +173,7 @@ def times_that_fit(doc: DocumentState) -> HeadFaults:
     for name in (_SNAPSHOT | _INTERVAL) & set(doc.head.md):
         fitting = _OF_SNAPSHOTS if name in _SNAPSHOT else _OF_INTERVALS
         if doc.head.capability in frozenset(Capability) - fitting:
-            yield f"a {doc.head.capability} has no {name}", doc.head.md_line
+            yield f"a {doc.head.capability} must not have {name}", doc.head.md_line
 
 
 @rule("md", "X14", MUST, "Snapshots have at and completed, intervals from and until", "core §7, App. A")
@@ -175,7 +181,7 @@ def times_that_fit_entries(md: Attributes, _item: RawEntry, doc: DocumentState) 
     names = _time_names(tuple(md))
     for name in names:
         if name in _forbidden(doc.head.capability, index=doc.head.is_index):
-            return f"an entry of this {doc.head.capability} has no {name}"
+            return f"an entry of this {doc.head.capability} must not have {name}"
     return None
 
 
@@ -232,7 +238,7 @@ def patch(link: Attributes, _: RawEntry, doc: DocumentState) -> str | None:
     if "type" not in link:
         return "a patch has no type"
     if doc.head.capability not in _OF_CHANGES:
-        return f"a {doc.head.capability or 'document without capability'} has no patches"
+        return f"a {doc.head.capability or 'document without capability'} must not have patches"
     return (
         "a patch in a dump has no path" if doc.head.capability == "changedump-manifest" and "path" not in link else None
     )

@@ -23,7 +23,7 @@ def one_format(item: RawEntry, doc: DocumentState) -> str | None:
         return None
     if not doc.types:
         doc.types.add(type_)
-    return None if type_ in doc.types else f"the package is of type {quoted(type_)}, and those before it are not"
+    return None if type_ in doc.types else f"the package has the type {quoted(type_)}, unlike those before it"
 
 
 @rule("entry", "RD05", MUST, "Each bitstream of a Resource Dump Manifest has a path", "core §11.2", on=_RM)
@@ -72,7 +72,7 @@ _MANIFEST_THERE = "A package has manifest.xml at its top level"
 @rule("package", "RD03", MUST, "A package is a ZIP file, or has another type", "core §11.1")
 def is_zip(package: CheckedPackage) -> str | None:
     other = not same_type(package.md.get("type", "application/zip"), "application/zip")
-    return f"the package: {package.problem}" if package.problem and not other else None
+    return f"the package {package.problem}" if package.problem and not other else None
 
 
 @rule("package", "RD04", MUST, _MANIFEST_THERE, "core §11.2")
@@ -89,7 +89,11 @@ def _without_manifest(package: CheckedPackage) -> str | None:
     if package.problem:
         return None
     if package.manifest is None:
-        return f"the package has no {MANIFEST} that can be read" if MANIFEST in package.names else f"no {MANIFEST}"
+        return (
+            f"the package has no {MANIFEST} that can be read"
+            if MANIFEST in package.names
+            else f"the package has no {MANIFEST}"
+        )
     expected = f"{package.listed_as}-manifest" if package.listed_as else package.manifest.capability
     if package.manifest.capability == expected and expected.endswith("-manifest"):
         return None
@@ -100,7 +104,7 @@ def _without_manifest(package: CheckedPackage) -> str | None:
 def copy(package: CheckedPackage) -> str | None:
     if package.manifest is None or package.copy is None or package.copy.digest == package.manifest.digest:
         return None
-    return f"{quoted(package.copy.uri)} is not the manifest of the package"
+    return f"{quoted(package.copy.uri)} differs from the manifest in the package"
 
 
 @rule("package", "RD05", SHOULD, "The manifest lists all members of the package", "core §11.2, §13.2")
@@ -108,7 +112,11 @@ def all_listed(package: CheckedPackage) -> str | None:
     if package.manifest is None or not package.manifest.readable:
         return None
     unlisted = [name for name in package.names if name != MANIFEST and hash(name) not in package.listed]
-    return f"{len(unlisted)} members are not in the manifest, such as {quoted(unlisted[0])}" if unlisted else None
+    return (
+        f"the manifest does not list {len(unlisted):,} of the members, such as {quoted(unlisted[0])}"
+        if unlisted
+        else None
+    )
 
 
 @rule("package", "RD06", MUST, "A path names one member", "core §11.2, §13.2")
@@ -117,7 +125,7 @@ def no_twins(package: CheckedPackage) -> str | None:
         return None
     seen: set[str] = set()
     twin = next(name for name in package.names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-    return f"there are two members {quoted(twin)}"
+    return f"two members have the name {quoted(twin)}"
 
 
 @rule("member", "RD06", MUST, "A path names a member, whose bytes have the listed hash and length", "core §11.2, §13.2")
@@ -126,5 +134,5 @@ def bytes_of(member: Member) -> str | None:
     if member.measured is not None:
         md = member.item.md
         wrong = member.measured.wrong_length(md) or member.measured.wrong_digest(md)
-        problem = f"names a member: {wrong}" if wrong else ""
+        problem = f"names a member with other bytes: {wrong}" if wrong else ""
     return f"the path {quoted(member.path)} {problem}" if problem else None

@@ -85,7 +85,11 @@ def described(doc: DocumentState) -> HeadFaults:
 
 @_for_description("SD04", SHOULD, "An entry of a Source Description links to a page about the set", "core §8")
 def describes_sets(item: RawEntry, _: DocumentState) -> str | None:
-    return None if any(link.get("rel") == "describedby" for link in item.links) else "no link with rel=describedby"
+    return (
+        None
+        if any(link.get("rel") == "describedby" for link in item.links)
+        else "the entry has no link with rel=describedby"
+    )
 
 
 @_for_capability_list(
@@ -104,7 +108,7 @@ def listable(item: RawEntry, _: DocumentState) -> str | None:
     capability = _capability(item)
     part = capability.removesuffix("index").rstrip("-_")
     wrong = capability in _NEVER_LISTED or part in _LISTED - {capability}
-    return f"a Capability List does not list a {quoted(capability)}" if wrong else None
+    return f"a Capability List must not list the capability {quoted(capability)}" if wrong else None
 
 
 @_for_capability_list("CL05", SHOULD, "The capability is one that a specification defines", "core §9")
@@ -116,7 +120,7 @@ def defined(item: RawEntry, _: DocumentState) -> str | None:
 
 @rule("head", "CL08", MUST, "There is no Capability List Index", "core §9", on=_CAPABILITY_LIST, index=True)
 def no_index(doc: DocumentState) -> HeadFaults:
-    yield "a Capability List is a urlset", doc.head.line
+    yield "a Capability List must be a urlset, not an index", doc.head.line
 
 
 @_for_capability_list("CN04", MUST, "A Capability List names the hub of its change notifications", "CN §3")
@@ -152,7 +156,7 @@ def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
 def of_a_resource(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     for name in ("change", "datetime", "path", "capability"):
         if name in md:
-            return f"an entry of a Resource List has no {name}"
+            return f"an entry of a Resource List must not have {name}"
     return None
 
 
@@ -210,7 +214,7 @@ def datetime_within(item: RawEntry, doc: DocumentState) -> str | None:
 
 @rule("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,))
 def no_datetime(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
-    return "the edition of 2014 has no attribute datetime" if "datetime" in md else None
+    return "the edition of 2014 does not define the attribute datetime" if "datetime" in md else None
 
 
 def _outside(doc: DocumentState) -> str | None:
@@ -239,7 +243,7 @@ def hardly_dated(item: RawEntry, _: DocumentState) -> str | None:
 @rule("entry", "CD01", MUST, "Packages are in forward chronological order", "core §13.1", on=_CD, index=False)
 @rule("entry", "AR03", MUST, "An archive of changes is in chronological order", "arch §5", on=CHANGE_ARCHIVES)
 def order_of_intervals(_: RawEntry, doc: DocumentState) -> str | None:
-    return "what is listed begins before an entry that comes before it" if _out_of_order(doc) else None
+    return "the entry begins before one of the entries before it" if _out_of_order(doc) else None
 
 
 def _out_of_order(doc: DocumentState) -> bool:
@@ -281,7 +285,7 @@ def notification(doc: DocumentState) -> HeadFaults:
         if name not in doc.head.md:
             yield f"the document's rs:md has no {name}", doc.head.md_line
     if doc.head.is_index:
-        yield "a change notification has no index", doc.head.line
+        yield "a change notification must not be an index", doc.head.line
 
 
 def _shown(time: dt.datetime) -> str:
@@ -307,7 +311,7 @@ def archive_gapless(_: RawEntry, doc: DocumentState) -> str | None:
     begin, last = doc.interval[0], doc.previous[1]
     if begin is None or last is None or begin == last or _out_of_order(doc):  # AR03 reports the last
         return None
-    return f"the document begins {'after' if begin > last else 'before'} the end of the document before it"
+    return f"the document begins {'after' if begin > last else 'before'} the end of the previous document"
 
 
 @rule("source", "AR03", MUST, "An archive of changes is in chronological order, over all parts", "arch §5, §5.1")
@@ -315,7 +319,7 @@ def order_of_parts(crawler: Crawler) -> SourceFaults:
     for part, last, first in _seams(crawler):
         begin, before = _time(first, "from"), _time(last, "from")
         if begin and before and begin < before:
-            yield part.uri, first.line, "the document begins before one of the part before"
+            yield part.uri, first.line, "the document begins before the last document of the previous part"
 
 
 @rule("source", "AR06", SHOULD, "Archived changes leave no gap and do not overlap, over all parts", "arch §5, §5.1")
@@ -324,7 +328,7 @@ def gapless_parts(crawler: Crawler) -> SourceFaults:
         begin, before, end = _time(first, "from"), _time(last, "from"), _time(last, "until")
         if begin and end and begin != end and not (before and begin < before):
             how = "after" if begin > end else "before"
-            yield part.uri, first.line, f"the document begins {how} the end of the last document of the part before"
+            yield part.uri, first.line, f"the document begins {how} the end of the last document of the previous part"
 
 
 @rule("source", "AR06", SHOULD, "The current document of changes begins no later than its archive ends", "arch §5")
@@ -336,7 +340,7 @@ def up_to_date(crawler: Crawler) -> SourceFaults:
         begin = read_time(current.head.md.get("from"))
         ends = [end for item in _archived(crawler, current) if (end := _time(item, "until"))]
         if begin and ends and begin > max(ends):
-            yield current.uri, current.head.md_line, "the document begins after the end of all that is archived"
+            yield current.uri, current.head.md_line, "the document begins after the end of its archive"
 
 
 def _time(item: RawEntry, name: str) -> dt.datetime | None:

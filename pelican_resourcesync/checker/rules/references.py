@@ -20,7 +20,7 @@ def _is_part(ref: Reference) -> bool:
 
 
 def _gone(ref: Reference) -> str | None:
-    return f"what is listed cannot be fetched: {ref.absence}" if ref.child is None and ref.absence else None
+    return f"the listed document cannot be fetched: {ref.absence}" if ref.child is None and ref.absence else None
 
 
 def _other(ref: Reference, expected: str, *, described: bool = False) -> str | None:
@@ -37,7 +37,7 @@ def _differs(ref: Reference, names: tuple[str, ...]) -> str | None:
     stated, real = ref.item.md, ref.child.head.md
     for name in names:
         if name in stated and read_time(stated[name]) != read_time(real.get(name)):
-            return f"{name} is {quoted(stated[name])}, and {quoted(real.get(name, 'missing'))} in {quoted(ref.uri)}"
+            return f"{name} is {quoted(stated[name])}, but {quoted(real.get(name, 'missing'))} in {quoted(ref.uri)}"
     return None
 
 
@@ -92,7 +92,7 @@ def change_list(ref: Reference, _: Crawler) -> str | None:
     stated = ref.item.md
     until = ref.child.head.md.get("until") if ref.child and ref.child.head.mds else None
     if until is not None and "from" in stated and "until" not in stated:
-        return f"{quoted(ref.uri)} is closed, and the entry has no until"
+        return f"{quoted(ref.uri)} is closed, but the entry has no until"
     return _gone(ref) or _differs(ref, ("from", "until"))
 
 
@@ -209,7 +209,8 @@ def _package_rule(identifier: str, capability: str, source: str) -> None:
         if ref.length is None:
             return f"the package cannot be fetched: {ref.absence}"
         stated = number(ref.item.md.get("length"))
-        return f"the package has {ref.length:,} bytes" if stated is not None and stated != ref.length else None
+        differs = stated is not None and stated != ref.length
+        return f"the package has {ref.length:,} bytes, not {stated:,}" if differs else None
 
 
 _package_rule("RD01", "resourcedump", "core §11.1")

@@ -51,7 +51,7 @@ def _at_well_known(crawler: Crawler) -> str:
                 next(scan.items(), None)
                 capability = scan.head.capability
         except (TransportError, UnreadableError) as error:
-            return f"there is not a Source Description: {error}"
+            return f"the Source Description cannot be read: {error}"
     else:
         capability = document.capability if document else ""
     return capability if capability == "description" else "this is not a Source Description"
@@ -73,7 +73,7 @@ def robots(crawler: Crawler) -> SourceFaults:
         return
     if lists & named:
         for missing in sorted(lists - named):
-            yield uri, None, f"no Sitemap directive names {missing}"
+            yield uri, None, f"no Sitemap directive lists {missing}"
 
 
 @rule("source", "DI02", MUST, "The link of a page points to a Capability List that covers the page", "core §6.3.3")
@@ -98,7 +98,7 @@ def _elsewhere(crawler: Crawler, *, header: bool) -> SourceFaults:
             or any(crawler.database.holds(top, uri) for top in _tops(crawler, list_uri))
         ]
         if not covering:
-            message = f"{quoted(loc)} links to {quoted(targets[0])}, and is listed by {quoted(crawler.name(owner))}"
+            message = f"{quoted(loc)} links to {quoted(targets[0])}, but is listed by {quoted(crawler.name(owner))}"
             yield crawler.name(document), line, message
 
 
@@ -189,7 +189,7 @@ def type_of_resource(resource: CheckedResource) -> str | None:
     listed, real = resource.md.get("type"), resource.media_type
     if listed is None or not real or same_type(listed, real):
         return None
-    return f"{quoted(resource.item.loc)} comes as {quoted(real)}, and not as {quoted(listed)}"
+    return f"{quoted(resource.item.loc)} is served as {quoted(real)}, not as {quoted(listed)}"
 
 
 def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: str) -> None:
@@ -204,7 +204,7 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
         wrong = resource.measured.wrong_length(resource.md) or resource.measured.wrong_digest(resource.md)
         if wrong:
             return f"{what} does not have the bytes that are stated: {wrong}"
-        return f"{what} does not give the listed bytes: {resource.wrong}" if resource.wrong else None
+        return f"{what} does not produce the listed bytes: {resource.wrong}" if resource.wrong else None
 
 
 _target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")

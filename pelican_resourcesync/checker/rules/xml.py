@@ -44,10 +44,10 @@ def declaration(doc: DocumentState) -> HeadFaults:
         yield "there is no XML declaration", 1
 
 
-@rule("head", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7")
+@rule("head", "X01", SHOULD, "Elements in the namespaces of Sitemaps and ResourceSync are defined by them", "core §7")
 def strange_children(doc: DocumentState) -> HeadFaults:
     for name, line in doc.head.strange:
-        yield f"no element {quoted(name.rpartition(' ')[2])} is defined there", line
+        yield f"the element {quoted(name.rpartition(' ')[2])} is not defined in its namespace", line
 
 
 @rule("entry", "X01", MUST, "A urlset lists url elements, a sitemapindex lists sitemap elements", "core §7")
@@ -57,15 +57,18 @@ def kind_of_entry(item: RawEntry, doc: DocumentState) -> str | None:
     return f"a {doc.head.root} lists a {item.tag} element"
 
 
-@rule("entry", "X01", SHOULD, "Elements of the two namespaces are defined there", "core §7")
+@rule("entry", "X01", SHOULD, "Elements in the namespaces of Sitemaps and ResourceSync are defined by them", "core §7")
 def strange_fields(item: RawEntry, _: DocumentState) -> str | None:
-    return f"an entry has no element {quoted(item.strange.rpartition(' ')[2])}" if item.strange else None
+    return f"the element {quoted(item.strange.rpartition(' ')[2])} is not defined for entries" if item.strange else None
 
 
 @rule("head", "X02", MUST, "The root has exactly one rs:md, and that has a capability", "core §7")
 def one_md(doc: DocumentState) -> HeadFaults:
     if len(doc.head.mds) != 1:
-        yield f"the document has {len(doc.head.mds)} rs:md", doc.head.mds[1][1] if doc.head.mds else doc.head.line
+        yield (
+            f"the document has {len(doc.head.mds) or 'no'} rs:md",
+            doc.head.mds[1][1] if doc.head.mds else doc.head.line,
+        )
     elif not doc.head.capability:
         yield "the document's rs:md has no capability", doc.head.md_line
 
@@ -97,22 +100,22 @@ def _wrong_name(names: tuple[str, ...], element: str) -> str | None:
         if name.startswith(f"{RS_NS} "):
             return f"the attribute {quoted(name.rpartition(' ')[2])} of {element} has a prefix"
         if " " not in name and name not in known:
-            return f"the attribute {quoted(name)} of {element} is in no namespace, and not ResourceSync's"
+            return f"the attribute {quoted(name)} of {element} has no namespace, and is not defined by ResourceSync"
     return None
 
 
 @rule("head", "X04", MUST, "A document has at most 50,000 entries and 50 MB", "core §6.1, §7")
 def size(doc: DocumentState) -> HeadFaults:
     if doc.head.entries > doc.limits.entries:
-        yield f"{doc.head.entries:,} entries: more than {doc.limits.entries:,}", None
+        yield f"the document has {doc.head.entries:,} entries, more than {doc.limits.entries:,}", None
     if doc.head.size > doc.limits.document_size:
-        yield f"{doc.head.size:,} bytes: more than {doc.limits.document_size:,}", None
+        yield f"the document has {doc.head.size:,} bytes, more than {doc.limits.document_size:,}", None
 
 
 @rule("head", "X04", MUST, "An index has the capability of its parts", "core §7")
 def capability_of_index(doc: DocumentState) -> HeadFaults:
     if doc.head.capability in _INDEXES:
-        yield f"an index has the capability of its parts, not {quoted(doc.head.capability)}", doc.head.md_line
+        yield f"an index must have the capability of its parts, not {quoted(doc.head.capability)}", doc.head.md_line
 
 
 @rule("head", "X04", SHOULD, "A list in several documents has an index, not pages that link to the next", "core §6.1")
@@ -120,7 +123,7 @@ def pages(doc: DocumentState) -> HeadFaults:
     for link, line in doc.head.links:
         if link.get("rel") == "next":
             yield (
-                f"it goes on in the page {quoted(link.get('href'))}, which few programs read and which is not checked",
+                f"it continues in {quoted(link.get('href'))}, which few programs read and which was not checked",
                 line,
             )
 
@@ -128,12 +131,12 @@ def pages(doc: DocumentState) -> HeadFaults:
 @rule("head", "V1105", SHOULD, "rs:md and rs:ln of a document come before its entries", "schema of 2017")
 def head_first(doc: DocumentState) -> HeadFaults:
     if doc.head.late:
-        yield "rs:md or rs:ln of the document comes after its first entry", doc.head.late
+        yield "an rs:md or rs:ln of the document comes after its first entry", doc.head.late
 
 
 @rule("entry", "V1105", SHOULD, "An entry's children come in the order of the schema", "schema of 2017")
 def order_of_fields(item: RawEntry, _: DocumentState) -> str | None:
-    return "not in the order loc, lastmod, changefreq, rs:md or rs:ln" if item.disordered else None
+    return "the children are not in the order loc, lastmod, changefreq, rs:md or rs:ln" if item.disordered else None
 
 
 @rule("md", "V1105", SHOULD, "A path does not end with a slash", "schema of 2017")

@@ -45,7 +45,7 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, backfille
         f"Change Lists. Upload the folder {past.output}.\n"
     )
     left, skipped = done.stderr.splitlines()
-    assert re.fullmatch(r"ResourceSync: 1 build left, which may take [\d.]+ (s|min \d+ s)\.", left)
+    assert re.fullmatch(r"ResourceSync: 1 build left, which will take about [\d.]+ (s|min \d+ s)\.", left)
     assert skipped == f"ResourceSync: {slip[:10]} is skipped: ValueError: a slip"
     assert sorted(past.changes()) == sorted(PAST)
     assert documents(past.output) == documents(backfilled_once.output)
