@@ -26,7 +26,6 @@ from pelican_resourcesync.publication import (
     ChangeHistory,
     ExpectedSet,
     Layout,
-    Options,
     Predecessor,
     PreviousPublication,
     Publication,
@@ -368,6 +367,9 @@ class _Publisher:
         at, within, previous = self._settings.at, planned_set.within, predecessor.previous
         in_inventory = SetResources(self._inventory, within, self._files.find)
         knows = within is None and (self._reader.repository or self._settings.query)
+        options = planned_set.options
+        if self._digests and options.versions:  # files have versions, too
+            options = replace(options, versions=replace(options.versions, below="", sha256=self._digests.get))
         return PublishRequest(
             resources=self._reader.resources(within) or in_inventory,
             history=ChangeHistory(
@@ -379,7 +381,7 @@ class _Publisher:
                 explained=self._inventory.column_of if knows else None,
             ),
             boundaries=Calendar(str(self._settings.changes_by)),
-            options=self._with_files(planned_set.options),
+            options=options,
             previous=previous,
             restarted_from=predecessor.restarted_from,
             not_live=predecessor.not_live,
@@ -407,12 +409,6 @@ class _Publisher:
         known = ((uri, parse_time(text)) for uri, text in times.items())
         looked = parse_time(inventory.before.at) if inventory.before else None
         return {uri: at if looked and time <= looked else time for uri, time in known if time}
-
-    def _with_files(self, options: Options) -> Options:
-        """Return options by which files have versions, too, if they are to have some."""
-        if self._digests is None or options.versions is None:
-            return options
-        return replace(options, versions=replace(options.versions, below="", sha256=self._digests.get))
 
     def counts(self) -> dict[str, Any]:
         """Return the values that `BridgeResult` and `DryRun` share."""

@@ -126,10 +126,6 @@ class Sorted:
     examples: Sequence[Bad]
     first: Mapping[str, int]
 
-    def moved(self, folder: BucketPath) -> "Sorted":
-        """Return these with their files in a bucket."""
-        return replace(self, files=[file.moved(folder) for file in self.files])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorting:
@@ -243,7 +239,7 @@ def _sort(how: Sorting, folder: BucketPath, files: Sequence[BucketPath]) -> Sort
             file.save(copy)
         with how.sorter(f"{name}/checked.parquet", Path(name)) as sorter:
             rows = sorter.sort(f"SELECT * FROM {parquet(copies)}")
-        return rows.moved(folder)
+        return replace(rows, files=[file.moved(folder) for file in rows.files])
 
 
 @contextmanager
