@@ -49,7 +49,7 @@ def _run(options: Namespace) -> int:
             # into a database error.
             if not signals and isinstance(error, ResourceSyncError):
                 raise
-            message = "stopped: what was published before stays"
+            message = "stopped: the previous publication is kept"
             raise StoppedError(message, signals[0] if signals else signal.SIGINT) from error
         return status
 

@@ -234,7 +234,7 @@ def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> Path | str:
     number, name = stored.store_number or 0, stored.shown
     store = stores.get(number)
     if store is None:
-        return f"{name} is in store {number}, which is not in assetstore"
+        return f"{name} is in store {number}, for which assetstore has no folder"
     where = relative_path(stored.internal_id or "")
     if where is None:
         return f"{name} has no valid internal id: {stored.internal_id!a}"
@@ -245,7 +245,7 @@ def find_file(stored: StoredFile, stores: Mapping[int, Path]) -> Path | str:
         length = path.stat().st_size
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        away = "" if store.is_dir() else f"; the folder of store {number}, {store}, is not there: mount it"
+        away = "" if store.is_dir() else f"; the folder of store {number}, {store}, does not exist: mount it"
         return f"{name} cannot be read at {str(path)!a}: {reason}{away}"
     if stored.length not in {None, length}:
         return f"{name} has {length} bytes at {path}, but {stored.length} in the database"

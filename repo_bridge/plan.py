@@ -50,8 +50,9 @@ from repo_bridge.settings import BridgeSettings
 #: So long a set whose collection is not public any more shows its deletions to those who follow it.
 _SEEN = timedelta(days=30)
 
-#: What to do about many deletions.
-_ON_DELETIONS = "check the {}; if this is right, publish once with --allow-deletions"
+#: What to do about many deletions, and what may have caused them.
+_ON_DELETIONS = "check {}; if the deletions are right, publish once with --allow-deletions"
+_CAUSES = "the database, its policies, timezone, ui-url and server-url"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +101,8 @@ class PublicationPlan:
         last = max((state.read_as_of for state in states if state.read_as_of), default=at)
         if at < last:
             message = (
-                f"at is {render_datetime(at)}, before the last publication, which shows the repository as of"
-                f" {render_datetime(last)}: set the clock, or leave at out"
+                f"at is {render_datetime(at)}, earlier than the last publication, which shows the repository as of"
+                f" {render_datetime(last)}: correct the clock, or leave at out"
             )
             raise PublicationError(message)
 
@@ -200,7 +201,7 @@ def _options(
         output=settings.out,
         layout=predecessor.layout(Layout(settings.base_url, name)),
         site_name=reader.titles.get(name) or settings.name,
-        on_deletions=_ON_DELETIONS.format("table" if settings.table else "database, its policies and timezone"),
+        on_deletions=_ON_DELETIONS.format("the table" if settings.table else _CAUSES),
         allow_older=settings.allow_older,
         remove_deleted=settings.on_withdrawal == "remove",
         bucket=settings.bucket,
@@ -223,7 +224,7 @@ def _servers(settings: BridgeSettings) -> tuple[str, ...] | None:
     """
     if settings.of_others or settings.allow_deletions:
         return None
-    return tuple(filter(None, (settings.base_url, settings.ui_url, settings.server_url)))
+    return tuple(filter(None, (settings.ui_url, settings.server_url)))
 
 
 # Former states of records

@@ -96,7 +96,7 @@ class PublicCounts:
         yield f"Public: {public or 'nothing'}."
         if self.left_out_count:
             files = format_count(self.left_out_count, "file")
-            yield f"Left out of dumps and versions, because of missing bytes: {files}."
+            yield f"Left out of dumps and versions because their bytes are not available: {files}."
             named = self.left_out[:_NAMED]
             yield from (f"  {reason}" for reason in named)
             more = self.left_out_count - len(named)
@@ -137,7 +137,7 @@ class BridgeResult(PublicCounts):
         sets = self.publications.items()
         figures: dict[str, tuple[str, dict[str, float]]] = {
             "last_success_timestamp_seconds": ("When the last run that succeeded ended.", {"": int(time.time())}),
-            "last_success_duration_seconds": ("How long it took.", {"": round(self.seconds, 3)}),
+            "last_success_duration_seconds": ("How long that run took.", {"": round(self.seconds, 3)}),
             "items": ("Public items.", {"": self.items}),
             "records": ("Records of public items.", {"": self.records}),
             "files": ("Public files.", {"": self.files}),
@@ -378,7 +378,7 @@ class _Publisher:
                 last_modified=self._reader.repository.last_modified if self._reader.repository else None,
                 complete=False,
                 times=partial(self._times, previous),
-                explained=self._inventory.column_of if knows else None,
+                explained=self._explained if knows else None,
             ),
             boundaries=Calendar(str(self._settings.changes_by)),
             options=options,
@@ -409,6 +409,19 @@ class _Publisher:
         known = ((uri, parse_time(text)) for uri, text in times.items())
         looked = parse_time(inventory.before.at) if inventory.before else None
         return {uri: at if looked and time <= looked else time for uri, time in known if time}
+
+    def _explained(self, uri: str) -> str:
+        """Return what explains that a URI is not public any more: a setting that changed, or a column of the database.
+
+        A changed setting only informs: it never makes the guard against deletions allow more.
+        """
+        settings = self._settings
+        if settings.moved_from and uri.startswith(f"{settings.moved_from}/"):
+            return "base-url"
+        now = (f"{settings.base_url}/", f"{settings.server_url or settings.ui_url}/")
+        if settings.allow_deletions and not settings.of_others and not uri.startswith(now):
+            return "ui-url or server-url"
+        return self._inventory.column_of(uri)
 
     def counts(self) -> dict[str, Any]:
         """Return the values that `BridgeResult` and `DryRun` share."""
@@ -469,20 +482,20 @@ def _notes(settings: BridgeSettings, reader: RepositoryReader) -> Iterator[str]:
     """Yield what the user may want to know about the settings and where they lead to."""
     if reader.repository and not reader.repository.version_is_certain:
         yield (
-            "the database has security levels, as in DSpace 10, but its table schema_version does not say the version,"
-            " so it is read as DSpace 7, and access ends a day earlier than in 10: set schema, or let the role read"
-            " schema_version"
+            "The database has security levels, as in DSpace 10, but its table schema_version does not give the version."
+            " So it is read as DSpace 7, in which access ends a day earlier: set schema, or let the role read"
+            " schema_version."
         )
     if settings.timezone is None and settings.saf is None and not settings.of_others:
         yield (
-            "timezone is not set, so embargoes end up to half a day late and access that ends does so up to half a"
-            " day early: set it to the time zone of the machine that DSpace runs on"
+            "timezone is not set, so embargoes end up to half a day late, and temporary access ends up to half a day"
+            " early: set it to the time zone of the machine that DSpace runs on."
         )
     published = settings.out / FOLDER
     if os.name == "posix" and published.is_dir() and not published.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         yield (
-            f"{published} can be read by its owner alone: unless the web server runs as the same user, publish with"
-            " umask 022 (UMask=0022 in a systemd unit), and run chmod -R a+rX there once"
+            f"Only its owner can read {published}: unless the web server runs as the same user, publish with umask 022"
+            " (UMask=0022 in a systemd unit), and run chmod -R a+rX there once."
         )
 
 

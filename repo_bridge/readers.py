@@ -319,7 +319,7 @@ class QueryReader(RepositoryReader):
         inventory.sort()
         for uri in inventory.removed_and_listed():
             message = (
-                f"one row of the statement says that {uri} is deleted, and another that it is not: return one of them"
+                f"one row of the statement says that {uri} is deleted, and another that it is not: return only one"
             )
             raise QueryError(message)
         if self._query.metadata:
@@ -340,7 +340,7 @@ class QueryReader(RepositoryReader):
         within = self.sets.name(row.set) if row.set else ""
         title = self.titles.setdefault(within, row.set_title) if row.set_title else None
         if title != row.set_title:
-            message = f"the set {row.set!a} has two titles, {title!a} and {row.set_title!a}: return one"
+            message = f"the set {row.set!a} has two titles, {title!a} and {row.set_title!a}: use one for all rows"
             raise QueryError(message)
         page = row.page if row.page != row.uri else None
         known = (("collection", row.collection), ("describedby", page, HTML), ("license", row.license))
@@ -360,9 +360,7 @@ class QueryReader(RepositoryReader):
                 continue
             found = True
             if inventory.has_item(item):
-                message = (
-                    f"the rows of the item {item[:80]!a} in the metadata statement are not together: add ORDER BY item"
-                )
+                message = f"the rows of item {item[:80]!a} in the metadata statement are scattered: add ORDER BY item"
                 raise QueryError(message)
             if values:
                 records, links = builder.describe(item, values, about)
@@ -371,8 +369,8 @@ class QueryReader(RepositoryReader):
         inventory.sort()
         if unknown and not found and inventory.count():
             message = (
-                f"no item of the metadata statement, such as {unknown[:80]!a}, is in the statement: use the same keys"
-                " in the column item of both"
+                f"none of the items in the metadata statement, such as {unknown[:80]!a}, is in the statement: use the"
+                " same keys in the column item of both"
             )
             raise QueryError(message)
 
@@ -413,7 +411,7 @@ class TableReader(RepositoryReader):
                 self.partitions = {*filter(None, self._parts)}
         if self.table.bad > settings.bad_rows:
             what = f"{self._files} has {format_count(self.table.bad, 'bad row')}: {'; '.join(self.table.examples)}"
-            message = f"{what}: correct them, or allow them to be left out with bad-rows"
+            message = f"{what}: correct them, or raise bad-rows to leave them out"
             raise TableError(message)
 
     def resources(self, within: str | None) -> Resources | None:

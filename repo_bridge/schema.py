@@ -226,7 +226,7 @@ def version_of(found: Columns, migrated: int) -> int:
     if "resource_id" in values:
         return 5
     if "dspace_object_id" not in values:
-        message = "the database is of an unknown version of DSpace: 5 to 10 can be read"
+        message = "the database is of an unknown version of DSpace: only 5 to 10 can be read"
         raise SchemaError(message)
     if "security_level" in values and migrated >= SECURITY_LEVELS:
         return 10

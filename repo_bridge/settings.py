@@ -97,7 +97,7 @@ def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:
         return {0: checks.path(setting, value)}
     for each in value:
         if not re.fullmatch("0|[1-9][0-9]{0,8}", each):
-            message = f"{setting} has no store {each!r}: stores have numbers, such as 0"
+            message = f"{setting} has the store {each!r}, which is not a number: the first store is 0"
             raise SettingsError(message)
     return {int(each): checks.path(setting.within(each), folder) for each, folder in value.items()}
 
@@ -107,7 +107,7 @@ def crosswalks(setting: Setting, value: object) -> Mapping[str, Path]:
     given = value if isinstance(value, Mapping) else {}
     for name in given:
         if not re.fullmatch("[a-z][a-z0-9_]{0,39}", name) or name in {*FORMATS, "files"}:
-            message = f"{setting}: {name!r} cannot name a format of your own: use small letters, digits and _ (marc)"
+            message = f"{setting}: {name!r} cannot be the name of a format: use lower-case letters, digits and _ (marc)"
             raise SettingsError(message)
     return setting.table(value, dict.fromkeys(given, checks.path))
 
@@ -159,38 +159,38 @@ class BridgeSettings(PublishSettings):
     base_url: str = row(..., checks.site_url, "the URL at which that folder is served", metavar="URL")
     database: str = row("", database, "postgresql://…, sqlite:///FILE, or a dump", secret=True, metavar="URL")
     password: str | None = row(None, password, "the password for the database", secret=True)
-    saf: Path | None = row(None, checks.path, "instead, an export in Simple Archive Format", metavar="DIR")
+    saf: Path | None = row(None, checks.path, "instead of database: an export in Simple Archive Format", metavar="DIR")
     query: Query | None = row(None, query, "SQL statements for a database that is not DSpace's")
-    table: Path | BucketPath | None = row(None, table, "instead, files with a row for each resource", metavar="FILES")
+    table: Path | BucketPath | None = row(None, table, "instead of database: the files of a table", metavar="FILES")
     bad_rows: int = row(0, checks.number(0, " of rows"), "how many bad rows of a table may be left out", metavar="N")
     memory: str = row("1GB", memory, "the memory for sorting a table (1GB)", metavar="SIZE")
     jobs: int = row(1, checks.number(1, " of processes"), "processes for a table (1)", metavar="N")
-    cluster: str = row("", checks.text, "instead, the scheduler of a Dask cluster", metavar="URL")
-    bucket: BucketPath | None = row(None, checks.bucket, "a bucket for the parts of the list", metavar="URL")
-    partition_by: int = row(0, checks.number(0, " of segments"), "a set for each prefix of N segments", metavar="N")
+    cluster: str = row("", checks.text, "instead of jobs: the scheduler of a Dask cluster", metavar="URL")
+    bucket: BucketPath | None = row(None, checks.bucket, "a bucket for the parts of the Resource List", metavar="URL")
+    partition_by: int = row(0, checks.number(0, " of segments"), "a set for each URL prefix of N segments", metavar="N")
     assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps, the folder with the files", metavar="DIR")
     ui_url: str = row("", checks.site_url, "the URL of the user interface of the repository", metavar="URL")
     server_url: str = row("", checks.site_url, "the URL of its REST server (DSpace 7 to 10)", metavar="URL")
     signposting: bool = row(False, checks.boolean, "link to what DSpace's Signposting says (7.6 and later)", metavar="")
     set_name: str = row("repository", set_name, "the name of the set (repository)", key="set", metavar="NAME")
     sets_by: str = row("", _SETS_BY, "also a set for each collection or community", metavar="KIND")
-    set_dumps: bool = row(False, checks.boolean, "dumps also for the sets of sets-by", metavar="")
+    set_dumps: bool = row(False, checks.boolean, "publish dumps also for the sets of sets-by", metavar="")
     name: str = row("", checks.text, "the name of the repository on the page for people", metavar="TEXT")
     metadata: tuple[str, ...] = row(("oai_dc",), later, "formats of records (oai_dc)", metavar="FORMATS")
     crosswalks: Mapping[str, Path] = row(dict, crosswalks, "your own formats: a stylesheet or a Python file for each")
-    bundles: tuple[str, ...] = row(("ORIGINAL",), _BUNDLES, "bundles of files (ORIGINAL)", metavar="NAMES")
-    entities: tuple[str, ...] = row(("Publication",), _ENTITIES, "types of entities (Publication)", metavar="TYPES")
-    hidden: frozenset[str] = row(frozenset(), hidden, "more fields to hide", metavar="FIELDS")
-    fingerprints: bool = row(True, checks.boolean, "publish hash and length of files (yes)", metavar="")
+    bundles: tuple[str, ...] = row(("ORIGINAL",), _BUNDLES, "bundles to publish (ORIGINAL)", metavar="NAMES")
+    entities: tuple[str, ...] = row(("Publication",), _ENTITIES, "entities to publish (Publication)", metavar="TYPES")
+    hidden: frozenset[str] = row(frozenset(), hidden, "more metadata fields to hide", metavar="FIELDS")
+    fingerprints: bool = row(True, checks.boolean, "publish the hash and length of files (yes)", metavar="")
     schema: int | None = row(None, checks.one_of(*SCHEMAS), "DSpace's version: 5, 6, 7 or 10", metavar="VERSION")
     interface: Interface = row(Interface.JSPUI, _INTERFACE, "for DSpace 5 and 6: jspui or xmlui", metavar="NAME")
     timezone: tzinfo | None = row(
         None, checks.timezone, "the time zone of the machine that DSpace runs on", metavar="NAME"
     )
     at: datetime = row(build_time, at, "the time of evaluation (now)", metavar="TIME")
-    allow_older: bool = row(False, checks.boolean, "continue with an older database than the last", metavar="")
-    on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove bytes from packages, or keep (remove)", metavar="WHAT")
-    version_files: bool = row(False, checks.boolean, "versions of files, too", metavar="")
+    allow_older: bool = row(False, checks.boolean, "continue with an older database than last time", metavar="")
+    on_withdrawal: str = row("remove", _ON_WITHDRAWAL, "remove or keep withdrawn bytes (remove)", metavar="WHAT")
+    version_files: bool = row(False, checks.boolean, "publish versions of files, too", metavar="")
     prometheus: Path | None = row(None, checks.path, "a file to write figures for Prometheus to", metavar="FILE")
     beside: Path = Path()
     warnings: tuple[str, ...] = ()
@@ -254,7 +254,7 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     fields = {FIELDS[key]: value for key, value in values.items()}
     settings = BridgeSettings(**fields, beside=beside, warnings=_warnings(file, content))
     if settings.version_files and not (settings.versions and settings.assetstore and settings.fingerprints):
-        message = f"{given['version-files']} needs versions, fingerprints and the files: set versions and assetstore"
+        message = f"{given['version-files']} needs versions, fingerprints and assetstore: set all three"
         raise SettingsError(message)
     settings.require_patches(given.get("patches", Setting("patches", notation)))
     return settings
@@ -293,11 +293,10 @@ def _require_one_source(given: Mapping[str, Setting], values: Mapping[str, Any])
     elif query and not database:
         message = f"{query} needs a database: set database"
     elif database and not query and re.match("(mysql|mariadb)[+:]", values.get("database", "")):
-        message = f"{database} is no database of DSpace, which runs on PostgreSQL: write statements under [query]"
+        message = f"{database} is not a database of DSpace, which uses PostgreSQL: write statements under [query]"
     elif not sources:
         message = (
-            "database is missing, the repository to publish: pass --database, --saf or --table, or set one of them in"
-            f" {FILE}"
+            f"the repository to publish is missing: pass --database, --saf or --table, or set one of them in {FILE}"
         )
     else:
         return
@@ -313,14 +312,14 @@ def _require_supported(values: Mapping[str, Any], given: Mapping[str, Setting]) 
                 raise SettingsError(message)
     query, dumps = values.get("query"), values.get("dumps")
     if query and not query.metadata and dumps and (dumps.resourcedump or dumps.changedump):
-        message = f"{given['dumps']} can have records alone, whose bytes are here: write metadata under [query]"
+        message = f"{given['dumps']} needs records, the only dumps of a [query]: write metadata under [query]"
         raise SettingsError(message)
 
 
 def _require_all(values: Mapping[str, Any], file: Path) -> None:
     for key in ("out", "base-url", "ui-url"):
         if not values.get(key) and not (key == "ui-url" and {"query", "table"} & values.keys()):
-            message = f"{key} is missing, {ROWS[key].text}: pass --{key}, or set it in {file}"
+            message = f"{key} ({ROWS[key].text}) is missing: pass --{key}, or set it in {file}"
             raise SettingsError(message)
 
 

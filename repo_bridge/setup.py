@@ -60,8 +60,9 @@ def find_settings(dspace: Path) -> tuple[dict[str, object], str]:
     variables = [name for name in os.environ if "__P__" in name]
     what = [*map(str, read), *([format_count(len(variables), "environment variable")] if variables else [])]
     note = (
-        f"Read: {', '.join(what)}. DSpace also reads the environment (such as db__P__url) and the system properties"
-        " (-D) of its own process: if it has any, run this there, or compare the settings with them, above all hidden."
+        f"Read: {', '.join(what)}. DSpace also reads environment variables (such as db__P__url) and system properties"
+        " (-D) of its own process. If it has any, run this command there, or compare the settings with them, above all"
+        " hidden."
     )
     return {key: value for key, value in settings.items() if value}, note
 
@@ -74,16 +75,16 @@ def complete(given: Mapping[str, object], ask: Callable[[str], str] | None, *, o
     settings: dict[str, object] = {"out": "public", **given}
     for key in (name for name in _REQUIRED if name not in settings):
         if ask is None:
-            message = f"{key} is missing, {ROWS[key].text}: pass --{key}"
+            message = f"{key} ({ROWS[key].text}) is missing: pass --{key}"
             raise SettingsError(message)
-        settings[key] = ask(f"{key}, {ROWS[key].text}: ").strip()
+        settings[key] = ask(f"{key} ({ROWS[key].text}): ").strip()
     if not of_dspace:
-        more = ask("hidden, fields that metadata.hide.… in local.cfg hides, with commas (none): ") if ask else ""
+        more = ask("hidden (fields of each metadata.hide.… in local.cfg, with commas; may be empty): ") if ask else ""
         fields = [*_HIDDEN_BY_DEFAULT, *filter(None, map(str.strip, more.split(",")))]
         check_options({"hidden": ",".join(fields)})
         settings["hidden"] = fields
     if "timezone" not in settings and ask:
-        settings["timezone"] = ask(f"timezone, {ROWS['timezone'].text}, such as Europe/Berlin (not known): ").strip()
+        settings["timezone"] = ask(f"timezone ({ROWS['timezone'].text}, such as Europe/Berlin; may be empty): ").strip()
     check_options({key: value for key, value in settings.items() if isinstance(value, str) and value})
     return {key: settings[key] for key in ROWS if settings.get(key)}
 
@@ -135,7 +136,7 @@ def write_files(folder: Path, settings: Mapping[str, object], read: str = "", *,
             "Wants=network-online.target\nAfter=network-online.target postgresql.service\n\n"
             f"[Service]\nType=oneshot\nUser={_user()}\nWorkingDirectory={_unit_text(home)}\n"
             f"ExecStart={_quoted(sys.executable)} -m repo_bridge publish\n"
-            "# It may write into these folders alone, and what it publishes is readable for the web server.\n"
+            "# It can write only into these folders, and the web server can read what it publishes.\n"
             f"ReadWritePaths={' '.join(map(_quoted, writable))}\n"
             "ProtectSystem=strict\nPrivateTmp=yes\nPrivateDevices=yes\nNoNewPrivileges=yes\nCapabilityBoundingSet=\n"
             "UMask=0022\n"
@@ -159,16 +160,16 @@ def _notes(settings: Mapping[str, object]) -> Iterator[str]:
     hidden = settings.get("hidden")
     if isinstance(hidden, list) and set(_HIDDEN_BY_DEFAULT) <= {*hidden}:
         yield (
-            "hidden has what DSpace hides by default, because its settings were not read: add the fields of every"
-            " metadata.hide.… in its local.cfg, or they will be published."
+            "hidden has only the fields that DSpace hides by default, because its settings were not read: add those of"
+            " every metadata.hide.… in its local.cfg, or they will be published."
         )
     if "timezone" not in settings:
-        yield "timezone is not set, so embargoes end up to half a day late: set it to that of the machine of DSpace."
+        yield "timezone is not set, so embargoes end up to half a day late: set it to that of DSpace's machine."
     for key in ("ui-url", "server-url"):
         if is_loopback(str(settings.get(key, ""))):
             yield f"{key} is {settings[key]}, which only this machine can open: set the URL that visitors use."
     if "assetstore" not in settings:
-        yield "assetstore is not set, so dumps would have no files: set it to the folder with those that are not in S3."
+        yield "assetstore is not set, so dumps would have no files: set it to the folder of files that are not in S3."
 
 
 def _user() -> str:
@@ -218,7 +219,7 @@ def _properties(file: Path, known: Mapping[str, str], read: list[Path]) -> dict[
                 for key, other in _properties(included, {**properties, **known}, read).items():
                     properties.setdefault(key, other)
                 if included not in read and name == _INCLUDE:
-                    message = f"{file} includes {included}, which does not exist: use the other options"
+                    message = f"{file} includes {included}, which does not exist: use other options than --dspace"
                     raise SettingsError(message)
     return properties
 

@@ -247,8 +247,8 @@ def require_snapshot(connection: Connection, statement: str) -> None:
     for table, engine, schema, own in connection.exec_driver_sql(_OTHER_ENGINES):
         if str(table).lower() in words and (schema == own or str(schema).lower() in words):
             message = (
-                f"the table {table} has the engine {engine}, so it is not read as of one moment with the others: run "
-                f"ALTER TABLE {table} ENGINE=InnoDB, or leave it out of the statement"
+                f"the table {table} uses the engine {engine}, so it cannot be read as of the same moment as the others:"
+                f" run ALTER TABLE {table} ENGINE=InnoDB, or leave it out of the statement"
             )
             raise DatabaseError(message)
 
@@ -268,9 +268,9 @@ def _reason(error: Exception, address: URL) -> str:
         if secret:
             text = text.replace(str(secret), "…")
     if text.startswith("permission denied"):
-        text += ": as DSpace's own role, run GRANT SELECT ON that table TO the role of the settings"
+        text += ": as DSpace's own role, run GRANT SELECT ON that table TO the role in the settings"
     if "refused" in text:
-        text += ": start PostgreSQL, or correct the host and the port"
+        text += ": start the database server, or correct the host and the port"
     return _without_passwords(text)
 
 
@@ -305,7 +305,7 @@ class RowsByKey:
         """Raise `DatabaseError` unless skipped rows lie between the previous key and this one."""
         if self._key is not None and key <= self._key:
             message = (
-                f"the database does not sort {self._name} by the text of their keys: check the collation of the keys"
+                f"the database did not sort {self._name} by the text of their keys: check the collation of the keys"
             )
             raise DatabaseError(message)
 

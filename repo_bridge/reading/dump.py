@@ -23,6 +23,7 @@ from typing import BinaryIO, NamedTuple, NoReturn, TypeVar, cast
 
 from sqlalchemy import Boolean, Text
 
+from pelican_resourcesync.errors import failing_disk
 from pelican_resourcesync.terminal import format_count
 from repo_bridge import DumpError
 from repo_bridge.access import ENTITY_TYPE, hidden, require_hidden_exist
@@ -39,7 +40,6 @@ _OTHERS = {
     b"(\xb5/\xfd": "compressed with zstd",
     b'\x04"M\x18': "compressed with lz4",
     b"PK\x03\x04": "a ZIP file",
-    b"SQLite format 3\0": "a database of SQLite, which needs no import",
 }
 _FIRST = 512
 
@@ -51,7 +51,7 @@ _LONGEST_ROW = 64 * 1024 * 1024
 #: The last line that `pg_dump` and `pg_restore` write to a script.
 _COMPLETE = b"-- PostgreSQL database dump complete"
 
-_NO_DUMP = "has no rows and no last line: it is no dump of pg_dump, or only its beginning: dump again"
+_NO_DUMP = "has no rows and no last line, so it is not a dump of pg_dump, or it is cut short: make the dump again"
 
 #: A script that goes on for so many bytes without rows is not a dump that can be used.
 _MOST_BEFORE_TABLES = 256 * 1024 * 1024
@@ -85,7 +85,7 @@ def open_dump(file: Path, tables: Collection[str]) -> Iterator["Dump"]:
             f" --file=dump.sql {shlex.quote(str(file))}, or dump with --format=custom"
         )
         raise DumpError(message)
-    with ExitStack() as stack:
+    with ExitStack() as stack, failing_disk(f"{file} cannot be read", "check its path", DumpError):
         try:
             stream: BinaryIO = stack.enter_context(file.open("rb"))
             packed = _peek(stream).startswith(_GZIP)
@@ -97,13 +97,15 @@ def open_dump(file: Path, tables: Collection[str]) -> Iterator["Dump"]:
             else:
                 _require_plain(first, file)
             yield Dump(stream, str(file), tables)
-        except (OSError, EOFError, zlib.error) as error:
-            reason = getattr(error, "strerror", None) or "it is cut short or damaged: make the dump again"
-            message = f"{file} cannot be read: {reason}"
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            message = f"{file} is cut short or damaged: make the dump again"
             raise DumpError(message) from error
 
 
 def _require_plain(first: bytes, file: Path) -> None:
+    if first.startswith(b"SQLite format 3\0"):
+        message = f"{file} is an SQLite database already: pass it to --database"
+        raise DumpError(message)
     kinds = [kind for magic, kind in _OTHERS.items() if first.startswith(magic)]
     kinds += ["in tar format"] if first[257:262] == b"ustar" else []
     kinds += ["not a dump"] if b"\0" in first else []
@@ -184,7 +186,7 @@ class Dump:
         for line in self._lines:
             before += 0 if found else len(line)
             if before > _MOST_BEFORE_TABLES:
-                self.fail(f"has no table in its first {_MOST_BEFORE_TABLES:,} bytes: is it a dump of a whole database?")
+                self.fail(f"has no table in its first {_MOST_BEFORE_TABLES:,} bytes: dump the whole database of DSpace")
             if not closing:
                 self._notice(line)
                 table = parse_head(line, self._rows())
@@ -198,7 +200,7 @@ class Dump:
         if self._complete and not found:
             self.fail("has no rows: dump without --schema-only")
         if not self._complete:
-            self.fail("is cut short: its last line is missing; dump again" if found else _NO_DUMP)
+            self.fail("is cut short, because its last line is missing: make the dump again" if found else _NO_DUMP)
 
     def fail(self, what: str) -> NoReturn:
         """Raise a `DumpError` that says what is wrong with the dump, and where."""
@@ -221,7 +223,7 @@ class Dump:
             if row == _END:
                 return
             yield row
-        self.fail("is cut short in the middle of a table: dump again")
+        self.fail("is cut short in the middle of a table: make the dump again")
 
     def _numbered(self) -> Iterator[bytes]:
         read = partial(self._stream.readline, _LONGEST_ROW)
@@ -257,7 +259,7 @@ def parse_head(line: bytes, lines: Iterator[bytes]) -> TableRows | None:
 
 
 def parse_row(line: bytes, codec: str = "utf-8") -> list[str | None]:
-    r"""Return the fields of a row; `\N` is `None`. Raises `DumpError` for an incomplete escape."""
+    r"""Return the fields of a row; `\N` is `None`. Raises `ValueError` for an incomplete escape."""
     fields = line.decode(codec, _KEEP).split("\t")  # as a whole, because there are millions of rows
     return [None if text == "\\N" else _unescaped(text, codec) if "\\" in text else text for text in fields]
 
@@ -265,8 +267,8 @@ def parse_row(line: bytes, codec: str = "utf-8") -> list[str | None]:
 def _unescaped(text: str, codec: str) -> str:
     field = text.encode(codec, _KEEP)
     if field.endswith(b"\\") and (len(field) - len(field.rstrip(b"\\"))) % 2:
-        message = "a row ends in the middle of an escape"
-        raise DumpError(message)
+        message = "it ends in the middle of an escape"
+        raise ValueError(message)
     return _ESCAPE.sub(_character, field).decode(codec, _KEEP)
 
 
@@ -340,13 +342,13 @@ _INDEXED = {
 
 def _insert(connection: sqlite3.Connection, copied: TableRows, reader: Dump, on_rows: Callable[[int], None]) -> int:
     """Insert the rows of a table that is needed, and return how many."""
-    kinds, fail = NEEDED[copied.table], reader.fail
+    kinds, fail, width = NEEDED[copied.table], reader.fail, len(copied.columns)
     places = {column: place for place, column in enumerate(copied.columns) if column in kinds}
     if not places:
-        fail(f"has a table {copied.table} without the columns that DSpace has")
+        fail(f"has a table {copied.table} without DSpace's columns: dump the database of DSpace")
     codec = _ENCODINGS.get(reader.encoding.upper())
     if codec is None:
-        fail(f"is in the encoding {reader.encoding!r}, which is not known: dump with --encoding=UTF8")
+        fail(f"is in the unknown encoding {reader.encoding!r}: dump with --encoding=UTF8")
     definition = ", ".join(f'"{column}" {kinds[column]}' for column in places)
     connection.execute(f'CREATE TABLE "{copied.table}" ({definition})')
     converted = [(number, convert) for number, name in enumerate(places) if (convert := _CONVERT.get(kinds[name]))]
@@ -354,8 +356,8 @@ def _insert(connection: sqlite3.Connection, copied: TableRows, reader: Dump, on_
     def values() -> Iterator[list[_Value]]:
         for line in copied.lines:
             fields = parse_row(line, codec)
-            if len(fields) != len(copied.columns):
-                fail(f"has a row of {copied.table} with {len(fields)} columns for {len(copied.columns)}: dump again")
+            if len(fields) != width:
+                fail(f"has a row of {copied.table} with {len(fields)} columns, not {width}: make the dump again")
             row: list[_Value] = [fields[place] for place in places.values()]
             for number, convert in converted:
                 if isinstance(value := row[number], str):
@@ -366,7 +368,7 @@ def _insert(connection: sqlite3.Connection, copied: TableRows, reader: Dump, on_
     try:
         return connection.executemany(insert, counted(values(), on_rows, _STEP)).rowcount
     except ValueError as error:
-        fail(f"has a row of {copied.table} that cannot be read: {error}")
+        fail(f"has a row of {copied.table} that cannot be read: {error}: make the dump again")
 
 
 def _flag(text: str) -> int:
@@ -418,23 +420,20 @@ def import_dump(  # noqa: PLR0913 - keyword-only options
         raise DumpError(message)
     part = export.with_name(f"{export.name}.part")
     try:
-        part.unlink(missing_ok=True)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
-        with _explained(export), closing(_open(part)) as connection:
-            rows = _load(dump, connection, on_rows)
-        with open_database(f"sqlite:///{part}") as database:
-            found = find_tables(database, version).version
-        with _explained(export), closing(_open(part)) as connection:
-            rows["metadatavalue"] -= _remove_hidden(connection, hidden_fields)
-        imported = ImportResult(version=found, rows=rows)
-        if not dry_run:
-            part.replace(export)
-    except OSError as error:
-        message = f"{export} cannot be written: {error.strerror or error}"
-        raise DumpError(message) from error
+        with failing_disk(f"{export} cannot be written", kind=DumpError):
+            part.unlink(missing_ok=True)
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
+            with _explained(export), closing(_open(part)) as connection:
+                rows = _load(dump, connection, on_rows)
+            with open_database(f"sqlite:///{part}") as database:
+                found = find_tables(database, version).version
+            with _explained(export), closing(_open(part)) as connection:
+                rows["metadatavalue"] -= _remove_hidden(connection, hidden_fields)
+            if not dry_run:
+                part.replace(export)
     finally:
         part.unlink(missing_ok=True)
-    return imported
+    return ImportResult(version=found, rows=rows)
 
 
 @contextmanager
@@ -442,7 +441,7 @@ def _explained(export: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = f"{export} cannot be written: {error}"
+        message = f"{export} cannot be written: {error}: free disk space, or choose another file"
         raise DumpError(message) from error
 
 
@@ -463,7 +462,7 @@ def _load(dump: Path, connection: sqlite3.Connection, on_rows: Callable[[int], N
             first = schemas.setdefault(copied.table, copied.schema)
             if copied.table in rows:
                 of_one = f"in {first} and {copied.schema}: dump one with --schema"
-                of_all = "perhaps from several databases, as pg_dumpall writes them: dump one with pg_dump"
+                of_all = "perhaps because it is of pg_dumpall: dump one database with pg_dump"
                 reader.fail(f"has the table {copied.table} twice, {of_all if copied.schema == first else of_one}")
             rows[copied.table] = max(0, _insert(connection, copied, reader, on_rows))
     for table, columns in _INDEXED.items():

@@ -86,8 +86,8 @@ def _read(
         wanted = (*needed, "set") if "set_title" in columns else needed
         missing = [f"no column {column}" for column in wanted if column not in columns]
         if problems := [*unknown, *missing, *(["one column twice"] if len({*columns}) < len(columns) else [])]:
-            required = f"of which {', '.join(needed)} must be there"
-            message = f"the {name} has {problems[0]}: its columns may be {', '.join(parsers)}, {required}"
+            known = f"its columns may be {', '.join(parsers)} (required: {', '.join(needed)})"
+            message = f"the {name} has {problems[0]}: {known}"
             raise QueryError(message)
         for number, row in enumerate(result, 1):
             yield _parse(dict(zip(columns, row, strict=True)), parsers, needed[:2], f"row {number} of the {name}")
@@ -101,8 +101,8 @@ def _parse(row: Mapping[str, Any], parsers: Mapping[str, _Parse], filled: Sequen
             try:
                 values[name] = parsers[name](value.decode() if isinstance(value, bytes) else value)
             except (ValueError, OverflowError, DocumentError):
-                fields = f": fields are dc.{', dc.'.join(ELEMENTS)}"
-                hint = f"{fields}, with a qualifier or none, as in dc.date.issued, or of other schemas"
+                fields = f": write one of dc.{', dc.'.join(ELEMENTS)}"
+                hint = f"{fields}, perhaps with a qualifier, as in dc.date.issued, or a field of another schema"
                 known = next((str(row[key])[:200] for key in ("uri", "item") if row.get(key) and key != name), "")
                 which += f", {known!a}," if known else ""
                 shown = f"{which} has the invalid {name} {str(value)[:80]!a}{hint if name == 'field' else ''}"

@@ -495,7 +495,8 @@ def find_titles(fields: Mapping[int, Field]) -> list[int]:
     titles = [number for number, field in fields.items() if field == TITLE]
     if not titles:
         message = (
-            f"the metadata registry has no field {TITLE}, needed for the names of bundles: is the database complete?"
+            f"the metadata registry has no field {TITLE}, which has the names of bundles: check that the database is"
+            " complete"
         )
         raise SchemaError(message)
     return titles
@@ -508,7 +509,7 @@ def read_shared(connection: Connection, tables: Tables) -> tuple[list[str], list
     """
     groups = sorted(str(key) for (key,) in connection.execute(access.everybody(tables)))
     if not groups:
-        message = f"there is no group {ANONYMOUS}, so nothing would be public: is the database complete?"
+        message = f"there is no group {ANONYMOUS}, so nothing would be public: check that the database is complete"
         raise SchemaError(message)
     kinds = tables.bitstreamformatregistry
     formats = connection.execute(select(kinds.c.bitstream_format_id, kinds.c.mimetype))

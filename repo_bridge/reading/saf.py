@@ -118,7 +118,7 @@ def _parse(file: Path) -> etree._Element:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        message = f"{file} is not valid XML: {error}"
+        message = f"{file} is not valid XML: {error}: export the item again"
         raise ArchiveError(message) from error
     if root.getroottree().docinfo.internalDTD is not None:
         message = f"{file} has a document type declaration: remove it"
@@ -129,7 +129,7 @@ def _parse(file: Path) -> etree._Element:
 def _bitstreams(folder: Path, view: AnonymousView) -> Iterator[Bitstream]:
     files = (file.name for file in folder.iterdir() if file.name not in _OWN and not _SCHEMA.fullmatch(file.name))
     if not (folder / "contents").is_file() and (name := next(files, None)):
-        message = f"{folder} has files, such as {name!a}, but no file contents, which names them: export the item again"
+        message = f"{folder} has files, such as {name!a}, but no file named contents that lists them: export it again"
         raise ArchiveError(message)
     lines = [line for line in _contents(folder / "contents") if line.is_public and line.bundle in view.bundles]
     places = {bundle: place for place, bundle in enumerate(view.bundles)}
@@ -175,15 +175,15 @@ def _file(folder: Path, name: str) -> Path:
     file = folder / name
     if name in _OWN or _SCHEMA.fullmatch(name):
         message = (
-            f"{folder / 'contents'} names {name!a}, which is a file of the format, not of the item: remove that line"
+            f"{folder / 'contents'} lists {name!a}, which is a file of the format, not of the item: remove that line"
         )
         raise ArchiveError(message)
     if "\0" in name or not file.resolve().is_relative_to(folder.resolve()):
-        message = f"{folder / 'contents'} names {name!a}, which is outside the folder of the item: remove that line"
+        message = f"{folder / 'contents'} lists {name!a}, which is outside the folder of the item: remove that line"
         raise ArchiveError(message)
     if not file.is_file():
         message = (
-            f"{folder / 'contents'} names {name!a}, which does not exist: export the item again, or remove that line"
+            f"{folder / 'contents'} lists {name!a}, which does not exist: export the item again, or remove that line"
         )
         raise ArchiveError(message)
     return file
@@ -206,6 +206,6 @@ def _text(file: Path) -> str:
 
 def _bytes(file: Path) -> bytes:
     if file.stat().st_size > _LARGEST:
-        message = f"{file} is larger than {_LARGEST:,} bytes"
+        message = f"{file} is larger than {_LARGEST:,} bytes: make it smaller, or remove the item"
         raise ArchiveError(message)
     return file.read_bytes()

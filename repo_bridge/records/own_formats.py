@@ -225,8 +225,8 @@ def _require_difference(made: Made) -> None:
 
     if sample("1871") == sample("1872"):
         message = (
-            f"the crosswalk {made.file} makes the same record of two different items: let it match what is in DIM"
-            f" ({_DIM}) or XOAI ({_XOAI}), which the formats dim and xoai show"
+            f"the crosswalk {made.file} makes the same record of two different items: match the elements of DIM"
+            f" ({_DIM}) or XOAI ({_XOAI}), as the formats dim and xoai show them"
         )
         raise CrosswalkError(message)
 

@@ -155,7 +155,7 @@ class TableResources(Resources):
         for beginnings in run(partial(_beginnings, pattern), [sorted_file.file for sorted_file in self.files]):
             numbers.update(beginnings)
             if len(numbers) > _MOST_SETS:
-                message = f"there would be more than {_MOST_SETS:,} sets: make partition-by smaller"
+                message = f"there would be more than {_MOST_SETS:,} sets: reduce partition-by"
                 raise TableError(message)
         rest = replace(self, total=numbers.pop("", 0), without=pattern)
         parts = {"": rest}

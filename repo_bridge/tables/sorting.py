@@ -101,6 +101,7 @@ class Bad(NamedTuple):
     file: str
     row: int
     problem: str
+    value: str = ""
 
     def row_in_file(self, first: int, unreadable: Sequence["Bad"]) -> int:
         """Return the number of the row in its file, if its first row has the number `first` here.
@@ -173,7 +174,7 @@ class CheckedTable:
         sentences = [f"row {line.row} of {line.file} cannot be read: {line.problem}" for line in unreadable]
         rows = ((bad, sorted_range.first.get(bad.file, 1)) for sorted_range in ranges for bad in sorted_range.examples)
         for bad, first in sorted(rows, key=itemgetter(0)):
-            sentences.append(f"row {bad.row_in_file(first, unreadable)} of {bad.file} has {bad.problem!a}")
+            sentences.append(f"row {bad.row_in_file(first, unreadable)} of {bad.file} has {bad.problem} {bad.value!a}")
         files = [file for sorted_range in ranges for file in sorted_range.files]
         return cls(
             resources=TableResources(files, sum(sorted_range.total for sorted_range in ranges)).divided(run),
@@ -199,7 +200,7 @@ def sort_table_by(run: Map, files: Path | BucketPath, folder: BucketPath, how: S
     """
     tables = _matching(files)
     if not tables:
-        message = f"there are no files {files}"
+        message = f"there are no files {files}: check the path"
         raise TableError(message)
     sampled = [*run(partial(_sample, how), tables)]
     uris = sorted(uri for _, some in sampled for uri in some)
@@ -291,7 +292,7 @@ class Sorter:
         self._named = files.replace(*shown)
         self._kind = next((ending for ending in _READERS if re.search(rf"\.({ending})$", files.lower())), "")
         if not self._kind:
-            endings = ".parquet, .csv, .tsv or .jsonl, perhaps with .gz"
+            endings = ".parquet, .csv, .tsv or .jsonl, optionally followed by .gz or .zst"
             message = f"{self._named} is not a table: its name must end in {endings}"
             raise TableError(message)
         self._separator = "\t" if ".tsv" in files.lower() else ","
@@ -320,8 +321,8 @@ class Sorter:
         """Sort checked rows, which a statement selects, and leave out the second of each URI."""
         files = self._written(f"{rows} ORDER BY uri NULLS FIRST, file, row", "sorted")
         source, pairs = parquet(files), _pairs(files)
-        invalid = self._bad(f"{source} WHERE uri IS NULL", "'the invalid ' || wrong || ' ' || value")
-        repeated = self._bad(f"{pairs} WHERE uri = before", "'the uri of an earlier row, ' || uri")
+        invalid = self._bad(f"{source} WHERE uri IS NULL", "'the invalid ' || wrong, value")
+        repeated = self._bad(f"{pairs} WHERE uri = before", "'the uri of an earlier row,', uri")
         first: dict[str, int] = {}
         if "parquet" not in self._kind and (invalid[0] or repeated[0]):  # else each file begins with 1
             first = dict(self._query(f"SELECT file, min(row) FROM {source} GROUP BY file").fetchall())
@@ -349,7 +350,7 @@ class Sorter:
         self._query(f"COPY ({statement}) TO {quoted(folder)} ({how}, FILENAME_PATTERN '{{i}}')")
         files = sorted(folder.iterdir(), key=lambda file: int(file.stem))
         if self._query(f"SELECT uri FROM {_pairs(files)} WHERE uri < before LIMIT 1").fetchall():
-            message = "DuckDB wrote the sorted rows in another order: use another version of it"
+            message = "DuckDB wrote the sorted rows in the wrong order: install another version of DuckDB"
             raise TableError(message)
         return files
 

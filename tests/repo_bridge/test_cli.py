@@ -73,7 +73,7 @@ def test_usage() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("publish", "database is missing, the repository to publish: pass --database, --saf or --table"),
+        ("publish", "the repository to publish is missing: pass --database, --saf or --table"),
         ("publish --config wrong.toml", "wrong.toml has no setting 'ot': did you mean 'out'?"),
         ("publish --config none.toml", "none.toml cannot be read: No such file or directory"),
         ("publish --config wrong.toml --database postgresql://me:hunter2@h/d", "wrong.toml has no setting 'ot'"),
@@ -256,7 +256,7 @@ def test_what_is_said_of_what_was_published() -> None:
         "seconds; 12 created (/a, /b and 10 more), 1 deleted (/z) since the last publication."
     )
     assert public == "Public: 400 items, 400 records, 800 files."
-    assert left_out == "Left out of dumps and versions, because of missing bytes: 1,101 files."
+    assert left_out == "Left out of dumps and versions because their bytes are not available: 1,101 files."
     assert named == [f"  file {number} is missing" for number in range(10)]
     assert (more, note, of_set) == ("  and 1,091 more", "a note", "a note of the set")
 
@@ -272,7 +272,7 @@ def test_figures_for_prometheus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "# HELP repo_bridge_last_success_timestamp_seconds When the last run that succeeded ended.",
         "# TYPE repo_bridge_last_success_timestamp_seconds gauge",
         "repo_bridge_last_success_timestamp_seconds 1750000000",
-        "# HELP repo_bridge_last_success_duration_seconds How long it took.",
+        "# HELP repo_bridge_last_success_duration_seconds How long that run took.",
         "# TYPE repo_bridge_last_success_duration_seconds gauge",
         "repo_bridge_last_success_duration_seconds 2.5",
     ]
@@ -434,7 +434,7 @@ def test_stopped(folder: Path, number: signal.Signals, status: int, doing: str) 
             time.sleep(0.02)
         process.send_signal(number)
         _, said = process.communicate(timeout=120)
-    assert (process.returncode, said) == (status, "repo-bridge: stopped: what was published before stays\n")
+    assert (process.returncode, said) == (status, "repo-bridge: stopped: the previous publication is kept\n")
     assert [each.name for each in folder.iterdir()] == ["begun"]
 
 
@@ -462,7 +462,7 @@ def test_signals_in_this_process(
     finally:
         signal.signal(number, before)
     assert reached == ["the end"]
-    assert "stopped: what was published before stays" in capsys.readouterr().err
+    assert "stopped: the previous publication is kept" in capsys.readouterr().err
 
 
 def test_signals_are_left_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:

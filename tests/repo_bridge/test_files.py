@@ -292,8 +292,8 @@ def test_lookup(tmp_path: Path) -> None:
         (FILE._replace(length=6), f"the file 'a.pdf' (f1) has 5 bytes at {own}, but 6 in the database"),
         (FILE._replace(internal_id="-Rmissing"), "cannot be read at"),
         (FILE._replace(internal_id="-Rlink", length=None), "is outside its store"),
-        (FILE._replace(store_number=2), f"the folder of store 2, {tmp_path / 'away'}, is not there: mount it"),
-        (FILE._replace(store_number=3), "is in store 3, which is not in assetstore"),
+        (FILE._replace(store_number=2), f"the folder of store 2, {tmp_path / 'away'}, does not exist: mount it"),
+        (FILE._replace(store_number=3), "is in store 3, for which assetstore has no folder"),
         (FILE._replace(internal_id=None), "has no valid internal id: None"),
         (FILE._replace(internal_id="-Ra\0b"), "cannot be read at"),
     ):

@@ -169,10 +169,10 @@ def test_file_of_two_items(press: Press) -> None:
         ("SELECT 1 AS item, 'dc.titel' AS field, 1 AS value", "the invalid field 'dc.titel': .*dc.title,"),
         ("SELECT 1 AS item, NULL AS field, 1 AS value", "row 1 of the metadata statement, '1', has the invalid field"),
         ("SELECT ' ' AS item, 'dc.title' AS field, 1 AS value", "row 1 of the metadata statement has the invalid item"),
-        ("SELECT 9 AS item, 'dc.title' AS field, 1 AS value", "no item of the metadata statement, such as '9', is in"),
+        ("SELECT 9 AS item, 'dc.title' AS field, 1 AS value", "none of the items in the metadata statement, such"),
         (
             "SELECT item, field, value FROM known ORDER BY field",
-            "the rows of the item '1' in the metadata statement are not together: add ORDER BY item",
+            "the rows of item '1' in the metadata statement are scattered: add ORDER BY item",
         ),
     ],
 )  # fmt: skip
@@ -288,7 +288,7 @@ def test_links_titles_and_other_fields(press: Press) -> None:
     assert "<title>What&#39;s new at Coins &amp; Co" in shown
     assert press.findings() == {}
     two = query._replace(statement=query.statement.replace("'Coins & Co'", "uri"))
-    with pytest.raises(QueryError, match=f"the set 'coins' has two titles, '{HERE}1' and '{HERE}1.pdf': return one"):
+    with pytest.raises(QueryError, match=f"the set 'coins' has two titles, '{HERE}1' and '{HERE}1.pdf': use one"):
         press.publish_query(two, {"row (uri, item)": rows}, 1)
 
 

@@ -166,7 +166,7 @@ def test_bad_values(tmp_path: Path, column: str) -> None:
     assert uris(found) == ["https://e.org/-", "https://e.org/~"]
     assert (found.bad, found.resources.total) == (len(values), 2)
     shown = [each[:80] or "(none)" for each in values]
-    named = [f"row {n} of {tmp_path}/a.jsonl has {f'the invalid {column} {each}'!a}" for n, each in enumerate(shown, 2)]
+    named = [f"row {n} of {tmp_path}/a.jsonl has the invalid {column} {each!a}" for n, each in enumerate(shown, 2)]
     assert list(found.examples) == named[:10]
 
 
@@ -182,7 +182,7 @@ def test_repeated_uris(tmp_path: Path) -> None:
     ]
     assert (found.bad, found.resources.total) == (4, 2)
     assert found.examples == tuple(
-        f"row {row} of {tmp_path}/{name} has 'the uri of an earlier row, https://e.org/{letter}'"
+        f"row {row} of {tmp_path}/{name} has the uri of an earlier row, 'https://e.org/{letter}'"
         for name, row, letter in (
             *(("1.parquet", 3, "b"), ("2.parquet", 1, "b")),
             *(("2.parquet", 2, "a"), ("2.parquet", 3, "b")),
@@ -204,8 +204,8 @@ def test_lines_that_cannot_be_read(tmp_path: Path) -> None:
     where = f"of {tmp_path}/"
     assert [each.partition(": ")[0] for each in found.examples] == [
         *(f"row {number} {where}1.csv cannot be read" for number in (2, 3, 4)),
-        f"row 5 {where}1.csv has 'the invalid length x'",
-        f"row 1 {where}2.csv has 'the invalid length -1'",
+        f"row 5 {where}1.csv has the invalid length 'x'",
+        f"row 1 {where}2.csv has the invalid length '-1'",
     ]
     lines(
         tmp_path / "a.jsonl",
@@ -270,7 +270,7 @@ def test_order_is_checked(tmp_path: Path) -> None:
     """Rows that DuckDB writes in another order than that of a statement are never published."""
     how = Sorting(at=AT, zone=ZoneInfo("UTC"), memory="200MB")
     with how.sorter("a.parquet", tmp_path) as unsorted:
-        with pytest.raises(TableError, match="DuckDB wrote the sorted rows in another order"):
+        with pytest.raises(TableError, match="DuckDB wrote the sorted rows in the wrong order"):
             unsorted._written("SELECT unnest(['a', 'c', 'b']) AS uri", "sorted")
         assert len(unsorted._written("SELECT unnest(['a', 'b', 'b']) AS uri", "other")) == 1
 

@@ -193,10 +193,8 @@ def test_table_from_a_bucket(tmp_path: Path, server: BucketServer) -> None:
     press, files = Press(tmp_path / "press"), BucketPath(server.bucket) / "t/*.csv"
     with pytest.raises(TableError) as caught:
         press.publish(None, table=files)
-    found = "; ".join(f"row 2 of {server.bucket}/t/{number}.csv has 'the invalid length nothing'" for number in "12")
-    assert str(caught.value) == (
-        f"{files} has 2 bad rows: {found}: correct them, or allow them to be left out with bad-rows"
-    )
+    found = "; ".join(f"row 2 of {server.bucket}/t/{number}.csv has the invalid length 'nothing'" for number in "12")
+    assert str(caught.value) == (f"{files} has 2 bad rows: {found}: correct them, or raise bad-rows to leave them out")
     press.publish(None, table=files, bad_rows=2)
     assert [*press.listed()] == ["https://e.org/1", "https://e.org/2"]
     for name, message in (("t/*.xlsx", "xlsx is not a table"), ("t/none*.csv", "none.* does not exist, or is empty")):
@@ -223,11 +221,11 @@ def test_bad_rows_of_a_cluster(tmp_path: Path, server: BucketServer, monkeypatch
     assert [row.uri for row in found.resources.rows()] == [f"https://e.org/{name}" for name in "abc"]
     assert found.examples == (
         f"row 3 of {tmp_path}/1.csv cannot be read: Value with unterminated quote found.",
-        f"row 2 of {tmp_path}/1.csv has 'the invalid uri nothing'",
-        f"row 2 of {tmp_path}/2.csv has 'the uri of an earlier row, https://e.org/c'",
-        f"row 4 of {tmp_path}/2.csv has 'the invalid uri d'",
+        f"row 2 of {tmp_path}/1.csv has the invalid uri 'nothing'",
+        f"row 2 of {tmp_path}/2.csv has the uri of an earlier row, 'https://e.org/c'",
+        f"row 4 of {tmp_path}/2.csv has the invalid uri 'd'",
     )
-    with pytest.raises(TableError, match=r"there are no files .*none"):
+    with pytest.raises(TableError, match=r"there are no files .*none.*: check the path"):
         sort_table_by(map, tmp_path / "none*.csv", BucketPath(server.bucket), how)
 
 
@@ -259,7 +257,7 @@ def test_sets_by_the_beginnings_of_uris(tmp_path: Path) -> None:
     }
     assert press.findings() == {}
     many = parquet(tmp_path / "many.parquet", "SELECT 'https://e.org/' || i || '/x' AS uri FROM range(1001) t(i)")
-    with pytest.raises(TableError, match="there would be more than 1,000 sets: make partition-by smaller"):
+    with pytest.raises(TableError, match="there would be more than 1,000 sets: reduce partition-by"):
         press.publish(None, 2, table=many, partition_by=1)
 
 

@@ -28,12 +28,12 @@ def test_days_of_a_table(press: Press) -> None:
     rows[1] |= {"type": "text/plain"}  # its media type alone, which counts as it does for records
     rows[2] |= {"hash": SHA.replace("0", "e")}  # its time did not change
     lines(file, *rows[:6], {"uri": "https://e.org/h", "lastmod": "2025-01-02"}, {"uri": "nothing"}, rows[0])
-    with pytest.raises(TableError, match=r"table\.jsonl has 2 bad rows: row 8 of .*: correct them, or allow them"):
+    with pytest.raises(TableError, match=r"table\.jsonl has 2 bad rows: row 8 of .*: correct them, or raise bad-rows"):
         press.publish(None, 1, table=file)
     outcome = press.publish(None, 1, table=file, bad_rows=2)
     assert outcome.notes[-1] == (
-        f"2 bad rows left out of the table: row 8 of {file} has 'the invalid uri nothing';"
-        f" row 9 of {file} has 'the uri of an earlier row, https://e.org/a'"
+        f"2 bad rows left out of the table: row 8 of {file} has the invalid uri 'nothing';"
+        f" row 9 of {file} has the uri of an earlier row, 'https://e.org/a'"
     )
     at = f"{day(1):%Y-%m-%dT%H:%M:%SZ}"
     assert press.changes() == [

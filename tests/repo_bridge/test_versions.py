@@ -131,5 +131,5 @@ def test_what_versions_of_files_need() -> None:
         "base-url": "https://a.example",
         "ui-url": "https://b.example",
     }
-    with pytest.raises(SettingsError, match="version-files needs versions, fingerprints and the files: set versions"):
+    with pytest.raises(SettingsError, match="version-files needs versions, fingerprints and assetstore: set all"):
         read_settings({**options, "version-files": True, "versions": "5"})

@@ -159,5 +159,5 @@ def test_rows_out_of_order() -> None:
     follower = RowsByKey([("a",), ("c",), ("b",), ("d",)], "titles")
     assert follower.take("a") == [("a",)]
     assert follower.take("c") == [("c",)]
-    with pytest.raises(DatabaseError, match="does not sort titles by the text of their keys"):
+    with pytest.raises(DatabaseError, match="did not sort titles by the text of their keys"):
         follower.take("d")

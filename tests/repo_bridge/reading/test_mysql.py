@@ -79,7 +79,7 @@ def test_other_engines(mariadb: MariaDb, table: str, refused: bool) -> None:
     url = mariadb.database(ARTICLES)
     statement = f"SELECT 'https://j.example/' || id AS uri FROM {table}"
     if refused:
-        with pytest.raises(DatabaseError, match=r"the table visits has the engine MyISAM.*ALTER TABLE visits"):
+        with pytest.raises(DatabaseError, match=r"the table visits uses the engine MyISAM.*ALTER TABLE visits"):
             test_query.ask(url, statement)
     else:
         assert len(test_query.ask(url, statement)) == 2
@@ -106,5 +106,5 @@ def test_published(mariadb: MariaDb, tmp_path: Path) -> None:
 def test_no_query(database: str) -> None:
     """DSpace does not run on MySQL, so statements are needed."""
     options: dict[str, str | bool] = {"database": database, "out": "out", "base-url": "https://a.example"}
-    with pytest.raises(SettingsError, match="--database is no database of DSpace, which runs on PostgreSQL"):
+    with pytest.raises(SettingsError, match="--database is not a database of DSpace, which uses PostgreSQL"):
         read_settings(options)

@@ -117,12 +117,12 @@ def test_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"contents": "../secret"}, "names '../secret', which is outside the folder of the item"),
+        ({"contents": "../secret"}, "lists '../secret', which is outside the folder of the item"),
         ({"contents": "/etc/passwd"}, "which is outside the folder of the item"),
         ({"contents": "link"}, "which is outside the folder of the item"),
         ({"contents": "a\0b"}, "which is outside the folder of the item"),
         ({"contents": "sub/../../secret"}, "which is outside the folder of the item"),
-        ({"contents": "missing"}, "names 'missing', which does not exist"),
+        ({"contents": "missing"}, "lists 'missing', which does not exist"),
         ({"dublin_core.xml": "<dublin_core>"}, "dublin_core.xml is not valid XML"),
         ({"dublin_core.xml": "<!DOCTYPE x [<!ENTITY y SYSTEM 'secret'>]><x>&y;</x>"}, "has a document type"),
         ({"metadata_x.xml": ""}, "metadata_x.xml is not valid XML"),
@@ -152,7 +152,7 @@ def test_item_without_its_metadata(tmp_path: Path, name: str) -> None:
 def test_item_without_the_names_of_its_files(tmp_path: Path) -> None:
     """They are not files that were deleted; an item of metadata alone needs none."""
     assert item_of(tmp_path, **{"metadata_local.xml": LOCAL}).bitstreams == ()
-    with pytest.raises(ArchiveError, match=r"item_1 has files, such as 'a\.pdf', but no file contents"):
+    with pytest.raises(ArchiveError, match=r"item_1 has files, such as 'a\.pdf', but no file named contents"):
         item_of(tmp_path, **{"a.pdf": "?"})
 
 

@@ -337,7 +337,7 @@ def test_own_format(name: str, content: str, profile: str, texts: list[str], tmp
         (
             "skeleton.xsl",
             STYLESHEET.replace("field[", "value["),
-            "the same record of two different items: let it match",
+            "the same record of two different items: match the elements",
         ),
         ("xoai.xsl", CROSSWALK.replace("doc:field", "doc:value"), "xoai.xsl makes the same record of two different"),
         ("none.xsl", STYLESHEET.replace('"/dim:dim"', '"/metadata"'), "none.xsl made no record of the format mine"),
