@@ -17,7 +17,6 @@ from pelican_resourcesync.publication.comparison.changes import (
     MOST_EXAMPLES,
     AddedPast,
     ChangeListBuilder,
-    Decision,
     DecisionByBytes,
     DecisionByHistory,
     NewChanges,
@@ -229,18 +228,13 @@ class _Planning:
         history, previous = self._history, self._previous
         rebuilt = previous is not None and history.commit == previous.state.commit
         unexplained = history.built if history.landed is None or rebuilt else history.landed
-        edition, folder = self._options.edition, self._folder
-        links = AddedLinks(self._options)
-        decision: Decision
-        if previous:
-            decision = DecisionByBytes(history, unexplained, edition, folder, links, previous)
-        elif history.complete:
-            decision = DecisionByHistory(history, unexplained, edition, folder, links)
-        else:
+        if previous is None and not history.complete:
             return NewChanges(), 0
+        folder, limits = self._folder, self._options.limits
+        given = (history, unexplained, self._options.edition, folder, AddedLinks(self._options))
+        decision = DecisionByBytes(*given, previous) if previous else DecisionByHistory(*given)
         self._resources.decide(decision)
         divide = partial(divided_time, self._options) if self._options.dumps.changedump else None
-        limits = self._options.limits
         builder = ChangeListBuilder(self._request.boundaries, limits, self._frame, history.built, folder, divide)
         changes = decision.sorter.sorted()
         new = builder.build(

@@ -23,7 +23,6 @@ from pelican_resourcesync.protocol import (
     Document,
     Entry,
     Hash,
-    Limits,
     Link,
     Metadata,
     Root,
@@ -55,7 +54,6 @@ from pelican_resourcesync.settings import Archives, Dumps, VersionOptions
 from pelican_resourcesync.system.files import link_or_copy, measure
 from pelican_resourcesync.system.signing import SigningKey
 
-_LIMITS = Limits()
 #: In these indexes, parts of which nothing is left are not listed.
 _DIVIDED = (Capability.RESOURCELIST, Capability.RESOURCEDUMP)
 
@@ -178,7 +176,6 @@ def _options(previous: PreviousPublication, output: Path, uris: Collection[str],
         layout=layout,
         site_name=state.site_name,
         edition=_edition(previous),
-        limits=_LIMITS,
         dumps=Dumps(
             resourcedump=layout.resource_dump in state.documents, changedump=layout.change_dump_index in state.documents
         ),
