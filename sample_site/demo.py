@@ -29,7 +29,7 @@ EVERYTHING = 'RESOURCESYNC={"dumps": true, "archives": true, "index_urls": "file
 def import_site(folder: Path) -> None:
     """Create the git repository of the sample site in `folder`, from the fast-import stream."""
     if folder.exists() and not (folder / "pelicanconf.py").is_file():
-        sys.exit(f"{folder} is there and is no demo: choose another folder")
+        sys.exit(f"{folder} exists, and is not a folder of this demo: choose another folder")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     git = partial(subprocess.run, cwd=folder, check=True)

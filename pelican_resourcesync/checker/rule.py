@@ -265,12 +265,11 @@ def rule(  # noqa: PLR0913 - what is said of a rule
     return register
 
 
-_TWO_VISITS = "this takes two visits at different times"
 _DESTINATION = "this is about Destinations, not about what a Source publishes"
-_DRAFT = "this is from an early draft, and replaced by another rule"
+_DRAFT = "this is from an early draft, and was replaced by another rule"
 
 UNCHECKED: dict[str, str] = {
-    "X16": f"whether a closed document was changed: {_TWO_VISITS}; CH07 checks what its index says about it",
+    "X16": "it takes two visits to see that a closed document was changed; CH07 checks what its index says about it",
     "CH08": f"{_DESTINATION}; X13 checks the links that it follows",
     "V1102": "this allows something and forbids nothing; CH02, CH03 and CH06 take it into account",
     "V1103": "this is how this project writes; V1101 and CH02 check what readers of either edition need",

@@ -187,7 +187,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = str(lay(tmp_path, {"resources-1.xml": broken}))
     assert main(["check", folder]) == 1
     shown = capsys.readouterr().out
-    assert "error X09: length is a number of bytes, type a media type [core §7] (2 times)\n" in shown
+    assert "error X09: length is a number of bytes, and type is a media type [core §7] (2 times)\n" in shown
     assert f"  {BASE}resources-1.xml, line 6, entry '{BASE}a.txt': length 'five' is not a number of bytes\n" in shown
     assert main(["check", "--json", folder]) == 1
     report = json.loads(capsys.readouterr().out)
@@ -220,7 +220,7 @@ def test_single_document(tmp_path: Path) -> None:
         (["none"], "cannot be read: No such file or directory"),
         ([], "add a TARGET"),
         (["--ignore", "X99", "."], "'X99' is not a rule that is checked"),
-        (["--ignore", "X16", "."], "this takes two visits"),
+        (["--ignore", "X16", "."], "it takes two visits"),
         (["a\0b"], "cannot be read"),
         (["http://"], "is not an http(s) URL"),
         (["http://127.0.0.1:1/x"], "nothing was checked"),

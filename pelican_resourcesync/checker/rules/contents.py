@@ -110,7 +110,7 @@ def hash_(attributes: Attributes, _item: object, _doc: DocumentState) -> str | N
     return f"hash: {wrong}" if wrong else None
 
 
-@rule(("md", "link"), "X09", MUST, "length is a number of bytes, type a media type", "core §7")
+@rule(("md", "link"), "X09", MUST, "length is a number of bytes, and type is a media type", "core §7")
 def length_and_type(attributes: Attributes, _item: object, _doc: DocumentState) -> str | None:
     length, type_ = attributes.get("length"), attributes.get("type")
     if length is not None and number(length) is None:
@@ -141,7 +141,7 @@ def one_md(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has {item.mds} rs:md" if item.mds > 1 else None
 
 
-@rule("entry", "X12", MUST, "changefreq is one of seven words", "core §7")
+@rule("entry", "X12", MUST, "changefreq is one of the seven defined values", "core §7")
 def changefreq(item: RawEntry, _: DocumentState) -> str | None:
     if item.changefreq is None or item.changefreq in _FREQUENCIES:
         return None
@@ -153,7 +153,14 @@ def once(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has two {item.repeated}" if item.repeated else None
 
 
-@rule("head", "CL02", MUST, "A Capability List links up to the Source Description", "core §9", on=("capabilitylist",))
+@rule(
+    "head",
+    "CL02",
+    MUST,
+    "A Capability List links to the Source Description with rel=up",
+    "core §9",
+    on=("capabilitylist",),
+)
 @rule(
     "head",
     "X13",
@@ -168,7 +175,10 @@ def up(doc: DocumentState) -> HeadFaults:
         yield f"the document has {count or 'no'} link{'s' if count > 1 else ''} with rel=up", doc.head.md_line
 
 
-@rule("head", "X14", MUST, "Snapshots have at and completed, intervals from and until", "core §7, App. A")
+_FITTING = "Only snapshots have at and completed, and only intervals have from and until"
+
+
+@rule("head", "X14", MUST, _FITTING, "core §7, App. A")
 def times_that_fit(doc: DocumentState) -> HeadFaults:
     for name in (_SNAPSHOT | _INTERVAL) & set(doc.head.md):
         fitting = _OF_SNAPSHOTS if name in _SNAPSHOT else _OF_INTERVALS
@@ -176,7 +186,7 @@ def times_that_fit(doc: DocumentState) -> HeadFaults:
             yield f"a {doc.head.capability} must not have {name}", doc.head.md_line
 
 
-@rule("md", "X14", MUST, "Snapshots have at and completed, intervals from and until", "core §7, App. A")
+@rule("md", "X14", MUST, _FITTING, "core §7, App. A")
 def times_that_fit_entries(md: Attributes, _item: RawEntry, doc: DocumentState) -> str | None:
     names = _time_names(tuple(md))
     for name in names:
@@ -198,7 +208,7 @@ def _forbidden(capability: str, *, index: bool) -> frozenset[str]:
     return (frozenset() if snapshot else _SNAPSHOT) | (frozenset() if interval else _INTERVAL)
 
 
-@rule(("head md", "md"), "X15", MUST, "completed is not before at, until not before from", "core §7")
+@rule(("head md", "md"), "X15", MUST, "completed is not before at, and until is not before from", "core §7")
 def forwards(md: Attributes, _item: object, _doc: DocumentState) -> str | None:
     for first, second in (("at", "completed"), ("from", "until")):
         begin, end = read_time(md.get(first)), read_time(md.get(second))

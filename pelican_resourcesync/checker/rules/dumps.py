@@ -69,7 +69,7 @@ def _without_slash(md: Attributes | None) -> str | None:
 _MANIFEST_THERE = "A package has manifest.xml at its top level"
 
 
-@rule("package", "RD03", MUST, "A package is a ZIP file, or has another type", "core §11.1")
+@rule("package", "RD03", MUST, "A package is a ZIP file, or its type is another one", "core §11.1")
 def is_zip(package: CheckedPackage) -> str | None:
     other = not same_type(package.md.get("type", "application/zip"), "application/zip")
     return f"the package {package.problem}" if package.problem and not other else None

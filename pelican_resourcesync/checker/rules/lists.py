@@ -55,7 +55,9 @@ def _require_time(name: str) -> Callable[[DocumentState], HeadFaults]:
 
 
 for _identifier, _title, _of, _index, _name, _source in _REQUIRED:
-    rule("head", _identifier, MUST, f"{_title} has {_name}", _source, on=(_of,), index=_index)(_require_time(_name))
+    rule("head", _identifier, MUST, f"{_title} has the attribute {_name}", _source, on=(_of,), index=_index)(
+        _require_time(_name)
+    )
 
 
 def _capability(item: RawEntry) -> str:
@@ -118,12 +120,12 @@ def defined(item: RawEntry, _: DocumentState) -> str | None:
     return f"the capability {quoted(capability)} is not defined" if wrong else None
 
 
-@rule("head", "CL08", MUST, "There is no Capability List Index", "core §9", on=_CAPABILITY_LIST, index=True)
+@rule("head", "CL08", MUST, "A Capability List is not an index", "core §9", on=_CAPABILITY_LIST, index=True)
 def no_index(doc: DocumentState) -> HeadFaults:
     yield "a Capability List must be a urlset, not an index", doc.head.line
 
 
-@_for_capability_list("CN04", MUST, "A Capability List names the hub of its change notifications", "CN §3")
+@_for_capability_list("CN04", MUST, "A Capability List links to the hub of its change notifications", "CN §3")
 def hub(item: RawEntry, _: DocumentState) -> str | None:
     if _capability(item) != "change-notification" or any(link.get("rel") == "hub" for link in item.links):
         return None
@@ -148,7 +150,7 @@ def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
     "md",
     "RL03",
     SHOULD,
-    "A resource's rs:md has hash, length, type and encoding",
+    "A resource's rs:md has only hash, length, type and encoding",
     "core §7",
     on=_RESOURCE_LIST,
     index=False,
@@ -212,7 +214,7 @@ def datetime_within(item: RawEntry, doc: DocumentState) -> str | None:
     return _outside(doc) if "datetime" in item.md else None
 
 
-@rule("md", "V1101", MUST, "The edition of 2014 has no datetime", "core §7, of 2014", editions=(2014,))
+@rule("md", "V1101", MUST, "The edition of 2014 does not define datetime", "core §7, of 2014", editions=(2014,))
 def no_datetime(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     return "the edition of 2014 does not define the attribute datetime" if "datetime" in md else None
 

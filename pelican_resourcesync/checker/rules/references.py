@@ -115,7 +115,9 @@ def archive(ref: Reference, _: Crawler) -> str | None:
     return _other(ref, f"{ref.parent.capability}{_ARCHIVE}")
 
 
-@rule("reference", "X13", MUST, "up points to the Capability List that lists the document", "core §6.2")
+@rule(
+    "reference", "X13", MUST, "The link with rel=up points to the Capability List that lists the document", "core §6.2"
+)
 def up(ref: Reference, crawler: Crawler) -> str | None:
     if ref.kind != "up" or ref.parent.capability in ("capabilitylist", "description"):
         return None
@@ -127,7 +129,13 @@ def up(ref: Reference, crawler: Crawler) -> str | None:
     return f"the link with rel=up points to {quoted(ref.uri)}, but the document is listed by {quoted(owner)}"
 
 
-@rule("reference", "CL02", MUST, "up of a Capability List points to the Source Description that lists it", "core §9")
+@rule(
+    "reference",
+    "CL02",
+    MUST,
+    "The link with rel=up points to the Source Description that lists the Capability List",
+    "core §9",
+)
 def up_of_capability_list(ref: Reference, crawler: Crawler) -> str | None:
     if ref.kind != "up" or ref.parent.capability != "capabilitylist":
         return None
@@ -144,7 +152,7 @@ def description(ref: Reference, _: Crawler) -> str | None:
     return _other(ref, "description") if ref.kind == "up" and ref.parent.capability == "capabilitylist" else None
 
 
-@rule("reference", "X13", MUST, "index points to the index that lists the document", "core §6.2")
+@rule("reference", "X13", MUST, "The link with rel=index points to the index that lists the document", "core §6.2")
 def index(ref: Reference, _: Crawler) -> str | None:
     if ref.kind != "index":
         return None
@@ -174,19 +182,19 @@ def _lastmods(ref: Reference) -> list[str | None]:
     return [item.lastmod for item in ref.child.pointers] if ref.child else []
 
 
-@rule("reference", "SD05", SHOULD, "lastmod is left out, or always the Capability List's", "core §8")
+@rule("reference", "SD05", SHOULD, "lastmod is left out, or that of the Capability List", "core §8")
 def lastmod_of_list(ref: Reference, _: Crawler) -> str | None:
     return _older(ref, *_lastmods(ref)) if _from(ref, "description") else None
 
 
-@rule("reference", "CL07", SHOULD, "lastmod is left out, or always the same as the capability's document", "core §9")
+@rule("reference", "CL07", SHOULD, "lastmod is left out, or that of the listed document", "core §9")
 def lastmod_of_capability(ref: Reference, _: Crawler) -> str | None:
     if not _from(ref, "capabilitylist") or ref.child is None:
         return None
     return _older(ref, *(ref.child.head.md.get(name) for name in ("at", "completed", "until")), *_lastmods(ref))
 
 
-@rule("reference", "AR04", SHOULD, "lastmod is left out, or always the archive's", "arch §3.1")
+@rule("reference", "AR04", SHOULD, "lastmod is left out, or that of the archive", "arch §3.1")
 def lastmod_of_archive(ref: Reference, _: Crawler) -> str | None:
     is_archive = ref.kind == "entry" and ref.parent.head.is_index and ref.parent.capability.endswith(_ARCHIVE)
     return _older(ref, *_lastmods(ref)) if is_archive else None

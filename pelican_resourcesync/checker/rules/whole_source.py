@@ -123,7 +123,7 @@ def covered(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return comparison.not_as_changed() if not comparison.pair.mixed or comparison.pair.after.dump else ()
 
 
-@rule("pair", "CH04", MUST, "Every change is listed: the last one has the hash of the Resource List", "core §12.1")
+@rule("pair", "CH04", MUST, "The last change of a resource has the hash in the Resource List", "core §12.1")
 def last_change_is_listed(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return () if comparison.pair.mixed else comparison.other_than_changed()
 
@@ -208,7 +208,9 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
 
 
 _target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")
-_target_rule("LN03", (PATCH,), "A patch has the bytes of its link, and gives those of the entry", "core §14.4")
-_target_rule("LN05", ("memento", "timemap"), "A version has the bytes of its link; a TimeMap exists", "core §14.6")
-_target_rule("LN07", ("via",), "The original exists, with its hash and length", "core §14.8")
-_target_rule("LN02", ("alternate", "canonical"), "What is linked to exists, with its hash and length", "core §14.3")
+_target_rule("LN03", (PATCH,), "A patch has the stated bytes, and produces those of the entry", "core §14.4")
+_target_rule("LN05", ("memento", "timemap"), "A version has the stated bytes; a TimeMap exists", "core §14.6")
+_target_rule("LN07", ("via",), "The original exists, with the stated hash and length", "core §14.8")
+_target_rule(
+    "LN02", ("alternate", "canonical"), "A linked resource exists, with the stated hash and length", "core §14.3"
+)

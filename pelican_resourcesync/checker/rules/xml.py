@@ -44,7 +44,13 @@ def declaration(doc: DocumentState) -> HeadFaults:
         yield "there is no XML declaration", 1
 
 
-@rule("head", "X01", SHOULD, "Elements in the namespaces of Sitemaps and ResourceSync are defined by them", "core §7")
+@rule(
+    "head",
+    "X01",
+    SHOULD,
+    "Elements in the namespaces of Sitemaps and ResourceSync are defined in their schemas",
+    "core §7",
+)
 def strange_children(doc: DocumentState) -> HeadFaults:
     for name, line in doc.head.strange:
         yield f"the element {quoted(name.rpartition(' ')[2])} is not defined in its namespace", line
@@ -57,7 +63,13 @@ def kind_of_entry(item: RawEntry, doc: DocumentState) -> str | None:
     return f"a {doc.head.root} lists a {item.tag} element"
 
 
-@rule("entry", "X01", SHOULD, "Elements in the namespaces of Sitemaps and ResourceSync are defined by them", "core §7")
+@rule(
+    "entry",
+    "X01",
+    SHOULD,
+    "Elements in the namespaces of Sitemaps and ResourceSync are defined in their schemas",
+    "core §7",
+)
 def strange_fields(item: RawEntry, _: DocumentState) -> str | None:
     return f"the element {quoted(item.strange.rpartition(' ')[2])} is not defined for entries" if item.strange else None
 
@@ -80,7 +92,7 @@ def known_capability(doc: DocumentState) -> HeadFaults:
         yield f"the capability {quoted(capability)} is not defined", doc.head.md_line
 
 
-_PREFIXES = "Attributes of ResourceSync have no prefix, those of communities have one"
+_PREFIXES = "Attributes of ResourceSync have no prefix, and all others have one"
 
 
 @rule(("head md", "md"), "X03", MUST, _PREFIXES, "core §7")
