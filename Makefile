@@ -48,12 +48,14 @@ types: $(VENV)/installed
 imports: $(VENV)/installed
 	$(BIN)/lint-imports
 
-# Tests start hundreds of processes, and let none of them write compiled modules.
+# Tests start hundreds of processes, and let none of them write compiled modules. Pytest keeps what it makes of the
+# tests' modules, also where the environment says that Python keeps none: else each of its workers would make it.
+WITH_PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 compiled: $(VENV)/installed
 	$(BIN)/python -m compileall -q pelican_resourcesync repo_bridge sample_site tests
+	$(WITH_PYTEST) --collect-only -qq -n 0 tests >/dev/null || true  # the tests say what is wrong
 
-# Pytest keeps what it makes of the tests' modules, also where the environment says that Python keeps none.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(LONG),--long)
+PYTEST = $(WITH_PYTEST) -n $(WORKERS) --dist worksteal $(if $(LONG),--long)
 
 tests: compiled
 	$(PYTEST)

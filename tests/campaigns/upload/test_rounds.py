@@ -64,11 +64,11 @@ class Reader:
 
 @contextmanager
 def reading(*readers: Reader) -> Iterator[None]:
-    """Let readers read all the time, and once more at the end."""
+    """Let readers read again and again, with short breaks, and once more at the end."""
     ended = Event()
 
     def run(reader: Reader) -> None:
-        while not ended.is_set():
+        while not ended.wait(0.05):
             reader.read()
         reader.read()
 

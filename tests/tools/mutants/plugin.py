@@ -142,6 +142,7 @@ def replace_functions(file: Path, source: str, faulty: str) -> bool:
     if not changed or old.keys() != new.keys() or _outside(before) != _outside(after):
         return False
     done = set()
+    gc.unfreeze()  # what is frozen is not among the objects
     for function in [each for each in gc.get_objects() if isinstance(each, FunctionType)]:
         code = function.__code__
         key = code.co_qualname, code.co_firstlineno
