@@ -107,6 +107,34 @@ def test_days_with_titles(tmp_path: Path) -> None:
 _LINKED = ("feed.atom", "old.html", "new.html", "style.css", "old.html", "index.html", "style.css")
 
 
+def anchors(page: Any) -> list[str]:
+    """Return the anchors of the days of a page, on which no two are the same."""
+    every = page.xpath("//@id")
+    assert len({*every}) == len(every)
+    return [day.find("h3").get("id", "") for day in page.xpath("//section[@class='day']")]
+
+
+def test_a_link_to_a_day_stays(tmp_path: Path) -> None:
+    """The anchor of a day is the same on each page that shows it, and after other publications, also of that day."""
+    source, contents = march(tmp_path)
+    expected = ["2024-03-15T17:05:00Z", "2024-03-15T10:20:00Z", "2024-03-14T09:00:00Z", "2024-03-01T12:00:00Z"]
+    pages = ("resourcesync/index.html", "resourcesync/site/index.html", MARCH)
+    assert [anchors(page_of(source, path)) for path in pages] == [expected] * 3
+    source.publish(contents | {"a.html": html_of("A")}, "2024-03-15T18:00", page=PageOptions(language="de"))
+    expected = ["2024-03-15T18:00:00Z", *expected]
+    assert [anchors(page_of(source, path)) for path in pages] == [expected] * 3
+    source.publish(contents, "2024-04-02T12:00", page=PageOptions(timezone=ZoneInfo("Asia/Tokyo")))
+    assert [anchors(page_of(source, path)) for path in (MARCH, APRIL)] == [expected, ["2024-04-02T12:00:00Z"]]
+
+
+def test_the_first_minute_has_two_anchors(tmp_path: Path) -> None:
+    """The first publication and another one within its minute are shown apart, and each has its anchor."""
+    source = Source(tmp_path)
+    source.publish(FIRST, "2024-03-01T12:00:05")
+    source.publish({**FIRST, "a.html": html_of("A")}, "2024-03-01T12:00:50")
+    assert anchors(page_of(source)) == ["2024-03-01T12:00:50Z", "2024-03-01T12:00:05Z"]
+
+
 def test_days_of_a_time_zone(tmp_path: Path) -> None:
     """A day begins and ends where the site is, and a takedown knows where that is; the documents are in UTC."""
     source, page = Source(tmp_path), PageOptions(timezone=ZoneInfo("Europe/Berlin"))
@@ -617,6 +645,9 @@ def test_the_front_page_of_several_sets(tmp_path: Path) -> None:
     heads = [" ".join(each.text_content().split()) for each in page.xpath("//section/h2")]
     assert heads == ["Latest changes: site", "Latest changes: letters"]
     assert [names for _, _, names in shown(page)] == [["new A"], ["changed B2"], ["new B1"]]  # A is in both
+    days = ["site-2024-03-01T12:00:00Z", "letters-2024-03-02T12:00:00Z", "letters-2024-03-01T12:00:00Z"]
+    assert anchors(page) == days
+    assert anchors(page_of(sources[1], "resourcesync/letters/index.html")) == [day[8:] for day in days[1:]]
     feeds = page.xpath("//link[@type='application/atom+xml']")
     assert [(each.get("title"), each.get("href")) for each in feeds] == [
         ("Changes: site", "site/changes.atom"),
