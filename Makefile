@@ -1,7 +1,8 @@
 # make demo          publish the sample site, and a repository beside it (SERVE=1: and serve them)
 # make test          every test, lint, type and import check
 # make test LONG=1   the long campaigns too
-# make check         lint, types, contracts, and the tests of one package (PACKAGE=protocol)
+# make setup         the environment of the tests, in .venv
+# make check         lint, types, contracts, and the tests of one folder (PACKAGE=publication/kinds; protocol by default)
 # make coverage      every test again, with the lines traced that it runs: 98 %, with branches
 # make bench         measure, and write docs/performance.md (CASE="writer build": some cases, without writing; WRITE=…: and write)
 # make mutants       how many of a sample of faults in the code the tests notice (PACKAGE=…, COUNT=…, SEED=…)
@@ -26,9 +27,11 @@ DEMO_EXTRAS := bridge,pelican
 PIP_INSTALL = bin/python -m pip install --quiet --disable-pip-version-check
 environment = $(PYTHON) -m venv $(1) && $(1)/$(PIP_INSTALL) --upgrade 'pip>=25.1' && $(1)/$(PIP_INSTALL) $(2)
 
-.PHONY: all demo test check coverage lint types imports compiled tests bench mutants faults peers docs pictures lowest bare release-check clean
+.PHONY: all setup demo test check coverage lint types imports compiled tests bench mutants faults peers docs pictures lowest bare release-check clean
 
 all: test
+
+setup: $(VENV)/installed
 
 $(VENV)/installed: pyproject.toml
 	$(call environment,$(VENV),--editable '.[$(EXTRAS)]' --group test --group docs)

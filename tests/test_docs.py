@@ -102,7 +102,7 @@ def test_commands_exist() -> None:
     targets = set(re.findall(r"(?:`|\n    )make ([\w-]+)", README + (ROOT / "CONTRIBUTING.md").read_text("utf-8")))
     assert targets == {
         *("demo", "test", "check", "coverage", "lowest", "bench", "mutants", "faults", "docs", "pictures"),
-        "bare",
+        *("bare", "setup"),
         "peers",
         "release-check",
     }

@@ -111,7 +111,9 @@ def anchors(page: Any) -> list[str]:
     """Return the anchors of the days of a page, on which no two are the same."""
     every = page.xpath("//@id")
     assert len({*every}) == len(every)
-    return [day.find("h3").get("id", "") for day in page.xpath("//section[@class='day']")]
+    headings = page.xpath("//section[@class='day']/h3")
+    assert [heading.find("a").get("href") for heading in headings] == [f"#{heading.get('id')}" for heading in headings]
+    return [heading.get("id", "") for heading in headings]
 
 
 def test_a_link_to_a_day_stays(tmp_path: Path) -> None:
@@ -266,7 +268,7 @@ def test_records_lead_to_their_pages(tmp_path: Path) -> None:
     source.publish([record], "2024-03-02T12:00", page=PageOptions(home="https://repository.example/"))
     page = page_of(source)
     assert shown(page)[0][2] == ["new Of ice", "removed /first.css"]
-    assert page.xpath("//section[@class='day']//a/@href") == ["https://repository.example/items/1"]
+    assert page.xpath("//section[@class='day']//li//a/@href") == ["https://repository.example/items/1"]
     assert page.xpath("//h1/a/@href") == ["https://repository.example/"]
 
 
@@ -470,7 +472,7 @@ def test_pages_that_go(tmp_path: Path) -> None:
         source.publish(contents, f"2024-0{month}-02T12:00", archives=Archives(changelist=2))
     folder = tmp_path / "resourcesync/site/changes"
     for file in [path for path in source.state()["documents"] if path.endswith(".html")]:
-        links = page_of(source, file).xpath("//main//a/@href[not(contains(., '://'))]")
+        links = page_of(source, file).xpath("//main//a/@href[not(contains(., '://') or starts-with(., '#'))]")
         assert all((folder / str(each)).resolve().is_file() for each in links)
         assert not page_of(source, file).xpath("//a[@rel='prev']")
 
