@@ -101,7 +101,9 @@ def _begin(pelican: Pelican) -> "Session | None":
         output = Path(settings["OUTPUT_PATH"])
         line, has_documents = f"nothing is published, because {why_not}", (output / "resourcesync").is_dir()
         if has_documents:  # they describe other pages
-            line += f": the documents in {output} come from an earlier build, so publish again before you upload it"
+            line += (
+                f": the documents in {output} are from an earlier build, so publish again before you upload the folder"
+            )
         if has_documents or why_not == NO_ADDRESS:
             print_line(f"ResourceSync: {line}.")
         else:

@@ -155,7 +155,9 @@ def test_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*follow(str(site), since=change.cursor)] == []
     assert check(str(site), deep=True, ignore=["DI01"]).conforming
     (tmp_path / "resourcesync.toml").write_text("enabled = false")
-    assert publish(site, base_url="https://a.example").hints == ["nothing is published, because it is not enabled"]
+    assert publish(site, base_url="https://a.example").hints == [
+        "nothing is published, because the setting 'enabled' is false"
+    ]
 
 
 def test_a_host_that_fails() -> None:

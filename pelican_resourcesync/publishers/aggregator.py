@@ -51,7 +51,7 @@ class Aggregator(Mirror):
         home, *points = self._documents
         for (path,) in state.db.execute("SELECT path FROM resource WHERE digest <> ''"):
             if path.startswith(home) or path in points:  # of which nothing may be taken for a publication of ours
-                what = f"{path}, a resource of the Source, is where documents of the copy belong"
+                what = f"the Source has a resource at {path}, where the copy writes its own documents"
                 message = f"{what}: leave it out with --only, --type or --set"
                 raise PublicationError(message)
         output, layout, now = state.folder, self._layout, build_time()
@@ -91,7 +91,7 @@ class Aggregator(Mirror):
         urls = {uri: SiteUrls(self._layout.siteurl).uri(path) for uri, path, *_ in rows}
         for uri, path, digest, length, type_, text, is_older in rows:
             if len(urls[uri]) >= LONGEST_LOC:
-                notes.append(f"{path} is not published: its URL would have {len(urls[uri]):,} characters")
+                notes.append(f"{path} is not published, because its URL would have {len(urls[uri]):,} characters")
                 continue
             via, *others = parse_links(text or "") or [Link(href=uri, rel="via")]
             links = [Link(href=via.href, rel="via")] if is_older else [via, *(_within(other, urls) for other in others)]

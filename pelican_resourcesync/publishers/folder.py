@@ -35,7 +35,7 @@ from pelican_resourcesync.publication import (
     well_known_hints,
 )
 from pelican_resourcesync.publishers.git import TOLERANCE, committer_time, find_repository
-from pelican_resourcesync.publishers.should_publish import why_preview
+from pelican_resourcesync.publishers.should_publish import DISABLED, why_preview
 from pelican_resourcesync.publishers.static_site import (
     ALLOW_DELETIONS,
     ROBOTS,
@@ -120,7 +120,7 @@ def read_folder_settings(
     """Return the settings, the folder of their file, and why nothing is to be published, or an empty text."""
     file = Path(config or FILE)
     if not (folder or config or file.is_file()):
-        message = f"there is no {FILE} here: pass FOLDER and --base-url, or write that file"
+        message = f"there is no {FILE} in this folder: pass FOLDER and --base-url, or create the file"
         raise SettingsError(message)
     raw = read_toml(file) if config or file.is_file() else {}
     given = {"folder": folder and str(Path(folder).absolute()), "base_url": base_url}
@@ -128,7 +128,7 @@ def read_folder_settings(
     parse_folder_settings(given, OPTIONS)  # what is wrong there is not in the file
     raw |= given
     settings = parse_folder_settings(raw, in_file(file))
-    why = why_preview(os.environ) if settings.enabled else "it is not enabled"
+    why = why_preview(os.environ) if settings.enabled else DISABLED
     return settings, file.absolute().parent, f"nothing is published, because {why}" if why else ""
 
 
@@ -161,7 +161,9 @@ def _folder_of(settings: FolderSettings, base: Path) -> Path:
             raise SettingsError(message)
     folder = settings.folder
     if folder is None or not folder.is_dir():
-        message = f"there is no folder {folder}: build the site first, or pass the folder that the generator writes"
+        message = (
+            f"the folder {folder} does not exist: build the site first, or pass the folder that the generator writes"
+        )
         raise PublicationError(message)
     require_private_work_folder(base, folder)
     return folder
@@ -212,9 +214,9 @@ class _FolderPublisher(SitePublisher):
         states = [state_in(self.output, layout) for layout in self.layouts.values()]
         if self.settings.previous != "output" and any(state and state.publisher == PELICAN for state in states):
             message = (
-                f"Pelican's plug-in has published {self.output}, without the drafts that this command would list: let "
-                'Pelican run the programs that change its files (docs/hosts.md), or set RESOURCESYNC = {"enabled": '
-                f"False}} and remove {self.output / FOLDER}. To list every file all the same, set "
+                f"the Pelican plug-in has published {self.output}, without the drafts that this command would list. "
+                'Let Pelican run the programs that change its files (docs/hosts.md), or set RESOURCESYNC = {"enabled": '
+                f"False}} and remove {self.output / FOLDER}. To list every file anyway, set "
                 f'{self.settings.setting("previous")} to "output"'
             )
             raise PublicationError(message)
@@ -237,14 +239,14 @@ class _FolderPublisher(SitePublisher):
                 raise PublicationError(message)
         require_plain_names(self.output, {path: uri for uri, path in found.items()})
         if not found and not self._allow_empty:
-            message = f"there is no file to publish in {self.output}: build the site first, or add --allow-empty"
+            message = f"{self.output} has no files to publish: build the site first, or add --allow-empty"
             raise PublicationError(message)
         if settings.robots and not exclusion.excludes(ROBOTS):  # which may be written only now
             found.setdefault(self.urls.uri(ROBOTS), ROBOTS)
         if outside:
             names = ", ".join(sorted(outside)[:_SHOWN]) + (", …" if outside[_SHOWN:] else "")
             message = (
-                f"{self.output} has symbolic links that lead out of it ({names}): replace them with copies, or exclude "
+                f"{self.output} has symbolic links to files outside it ({names}): replace them with copies, or exclude "
                 f"them ({settings.setting('exclude')})"
             )
             raise PublicationError(message)
@@ -339,7 +341,7 @@ class _FolderPublisher(SitePublisher):
                 language=self._language, timezone=settings.timezone, compiled=Workspace(self.base).templates
             ),
             on_deletions=(
-                "was the site built completely? If the deletions are right, publish once with "
+                "was the whole site built? If the deletions are intended, publish once with "
                 f"{ALLOW_DELETIONS}=1 in the environment"
             ),
         )

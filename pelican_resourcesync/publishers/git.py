@@ -307,7 +307,7 @@ class Repository:
         try:
             return str(self._git.rev_parse("--verify", "--end-of-options", f"{revision}^{{commit}}"))
         except _failure() as error:
-            message = f"{revision!r} is no commit of {self.top}: use a revision of it, such as a tag or v1.0~2"
+            message = f"{revision!r} is not a commit in {self.top}: use a revision, such as a tag or v1.0~2"
             raise HistoryError(message) from error
 
     def first_parent_commits(self) -> Iterator[Commit]:
@@ -334,7 +334,7 @@ class Repository:
         try:
             process.wait()
         except _failure() as error:
-            message = f"git cannot read the history of {self.top}: {reason_of(error)}: run git fsck, or clone it again"
+            message = f"git cannot read the history of {self.top} ({reason_of(error)}): run git fsck, or clone it again"
             raise UnreadableHistoryError(message) from error
 
     def prefetch(self, names: Sequence[str]) -> None:
@@ -378,7 +378,7 @@ class Repository:
         try:
             listing = self._git.status(*_STATUS_OPTIONS, "--", *scope, **as_bytes)
         except _failure() as error:
-            message = f"git cannot compare {self.top} with its last commit: {reason_of(error)}: run git status there"
+            message = f"git cannot compare {self.top} with its last commit ({reason_of(error)}): run git status there"
             raise HistoryError(message) from error
         entries = [os.fsdecode(entry) for entry in bytes(listing).split(b"\0") if entry.strip()]
         return tuple(change for entry in entries if (change := self._uncommitted(entry)))
@@ -583,7 +583,7 @@ class Checkouts:
         try:
             self._git.worktree("add", "--quiet", "--force", "--detach", "--no-checkout", str(place), sha)
         except _failure() as error:
-            message = f"git cannot make a work tree in {self.folder}: {reason_of(error)}"
+            message = f"git cannot create a work tree in {self.folder}: {reason_of(error)}"
             raise HistoryError(message) from error
         return Checkout(place, self._configuration)
 

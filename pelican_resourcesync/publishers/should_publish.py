@@ -19,6 +19,7 @@ PREVIEWS = {
     "CI_PIPELINE_SOURCE": "merge_request_event|external_pull_request_event",  # GitLab
     "AWS_PULL_REQUEST_ID": ".+",  # Amplify
 }
+DISABLED = "the setting 'enabled' is false"
 NO_ADDRESS = "SITEURL is empty (pelican-quickstart sets it in publishconf.py, for make publish)"
 
 #: Where the page for people is, below `SITEURL`: the template variable `RESOURCESYNC_URL` of a build that publishes.
@@ -37,7 +38,7 @@ def why_not_to_publish(
     """
     own = settings.get("RESOURCESYNC")
     if isinstance(own, Mapping) and own.get("enabled") is False:
-        return "it is not enabled"
+        return DISABLED
     if _is_local(arguments):
         return "this is a preview (--autoreload or --listen)"
     return why_preview(environment) or (None if settings.get("SITEURL") else NO_ADDRESS)

@@ -36,8 +36,8 @@ class Takedown:
         touched = {name: result for name, result in self.forgotten.items() if result.uris}
         if not touched:
             generations = " and ".join(str(result.generation) for result in self.forgotten.values())
-            return f"Nothing was written: generation {generations} lists these URIs only as deleted."
-        done = "To forget" if self.dry_run else "Forgotten"
+            return f"Nothing was written: generation {generations} already lists these URIs only as deleted."
+        done = "Would be forgotten" if self.dry_run else "Forgotten"
         lines = [f"{done}: {uri}" for uri in sorted({uri for result in touched.values() for uri in result.uris})]
         lines += [
             f"{name}: generation {result.generation}, below {result.home}, lists them only as deleted."
@@ -47,9 +47,9 @@ class Takedown:
 
     def _to_do(self) -> Iterator[str]:
         output = self.output
-        yield "Still to do: remove it from the site's sources and commit that, or the next build lists it again."
-        yield f"Delete its file in {output} and on the host."
-        yield f"Before the next build, upload {output}, and delete the old documents there: they contain these URIs."
+        yield "Still to do: remove the resources from the site's sources and commit that, or the next build lists them."
+        yield f"Delete their files in {output} and on the host."
+        yield f"Before the next build, upload {output} and delete the old documents on the host: they list the URIs."
         yield "Until then, links in pages, robots.txt and Link headers lead to a Capability List that no longer exists."
 
 
@@ -63,16 +63,18 @@ def take_down(
     `PublicationError` where there is no publication or a later one, and as `forget_uris` does.
     """
     if site and not site.siteurl:
-        message = f"SITEURL is empty in {site.file}: pass the settings that the site is published with (--settings)"
+        message = f"SITEURL is empty in {site.file}: pass the settings file that is used to publish (--settings)"
         raise PublicationError(message)
     if not output.is_dir():
-        message = f"there is no folder {output}: build the site first, or pass the output folder of a publication"
+        message = (
+            f"the folder {output} does not exist: build the site first, or pass the output folder of a publication"
+        )
         raise PublicationError(message)
     base = site.folder if site else work_folder_for(output)
     with recovered(output, base):
         sets = {publication.layout.set_name: publication for publication in publications_in(output)}
         if not sets:
-            message = f"there is no publication in {output}: build the site first, which continues what is public"
+            message = f"{output} contains no publication: build the site first, which continues the public one"
             raise PublicationError(message)
         if site:
             from pelican_resourcesync.publishers.pelican import require_latest

@@ -155,7 +155,7 @@ def test_exits_of_the_process(published: Site) -> None:
         published.folder, "forget", "https://example.org/one.html", "--settings", "none.py", check=False
     )
     assert (unusable.returncode, unusable.stdout) == (2, "")
-    assert re.fullmatch(r"pelican-resourcesync: there is no settings file none\.py: .*\n", unusable.stderr)
+    assert re.fullmatch(r"pelican-resourcesync: the settings file none\.py does not exist: .*\n", unusable.stderr)
 
 
 @pytest.mark.parametrize(
@@ -260,8 +260,8 @@ def test_options_of_every_command(copied: Path, capsys: pytest.CaptureFixture[st
         assert answers[line, "-q"] == ("", "")
         assert answers[line, ""].out
         assert answers[line, ""].err == ""
-    assert answers[LINES[2], ""].out.startswith("To forget: https://example.org/one-title.html\n")
-    assert answers[LINES[3], ""].out == "2 commits to build, to publish for https://example.org/resourcesync/.\n"
+    assert answers[LINES[2], ""].out.startswith("Would be forgotten: https://example.org/one-title.html\n")
+    assert answers[LINES[3], ""].out == "2 commits to build and to publish for https://example.org/resourcesync/.\n"
     assert "read" in answers[LINES[4], "-v"].err
     assert "created https://example.org/one-title.html\n" in answers[LINES[9], ""].out
     for line in LINES:  # and it is done

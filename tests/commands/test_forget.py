@@ -20,13 +20,13 @@ def test_a_takedown_in_a_real_site(published: Site, capsys: pytest.CaptureFixtur
         text = output_of(capsys, "forget", f"{URL}/two-titles.html")
         assert f"Forgotten: {URL}/two-titles.html\n" in text
         assert f"below {URL}/resourcesync/site/2/" in text
-        assert f"upload {published.output}, and delete" in text
+        assert f"upload {published.output} and delete" in text
         assert named(published.output, "two-titles") == ["resourcesync/site/2/changelist-20240201T000000Z.xml"]
         assert not follower.incremental()
         assert f"{URL}/two-titles.html" not in follower.held
         assert not follower.audit()
         again = output_of(capsys, "forget", f"{URL}/two-titles.html")
-        assert again == "Nothing was written: generation 2 lists these URIs only as deleted.\n"
+        assert again == "Nothing was written: generation 2 already lists these URIs only as deleted.\n"
         published.remove("content/two.md", at="2024-03-05T12:00:00Z")
         published.build()
         state = json.loads((published.output / "resourcesync/publication.json").read_bytes())
@@ -60,7 +60,7 @@ def test_forget_needs_the_address_of_the_site(
     preview = tmp_path / "preview.py"
     preview.write_text(f"PATH = {str(tmp_path)!r}\nOUTPUT_PATH = {str(published.output)!r}\n", "utf-8")
     said = output_of(capsys, "forget", f"{URL}/two-titles.html", "--settings", str(preview), exits=2)
-    assert f"SITEURL is empty in {preview}: pass the settings that the site is published with (--settings)" in said
+    assert f"SITEURL is empty in {preview}: pass the settings file that is used to publish (--settings)" in said
 
 
 def test_forget_tells_programs(published: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,9 +79,11 @@ def test_forget_in_a_folder_alone(
     """Then no settings are read, and what cannot be gone on from is said."""
     monkeypatch.chdir(tmp_path)
     published.write("pelicanconf.py", "1 / 0")
-    assert "no folder" in output_of(capsys, "forget", "--output", "nowhere", f"{URL}/one-title.html", exits=2)
+    assert "nowhere does not exist" in output_of(
+        capsys, "forget", "--output", "nowhere", f"{URL}/one-title.html", exits=2
+    )
     (tmp_path / "empty").mkdir()
-    assert "there is no publication in empty" in output_of(
+    assert "empty contains no publication: build the site first" in output_of(
         capsys, "forget", "--output", "empty", f"{URL}/one-title.html", exits=2
     )
     output_of(capsys, "forget", "--output", str(published.output), f"{URL}/one-title.html")
@@ -104,7 +106,7 @@ def test_only_the_latest_publication(published: Site, tmp_path: Path, capsys: py
     assert f"{behind} does not contain the latest publication, which is {public}: build the site" in said
     (tmp_path / "empty").mkdir()
     said = output_of(capsys, "forget", f"{URL}/one-title.html", *settings, str(tmp_path / "empty"), exits=2)
-    assert "there is no publication in" in said
+    assert "contains no publication" in said
     assert named(behind, "one-title")
     published.article("four.md", title="Four titles", at="2024-03-06T12:00:00Z")
     published.build()

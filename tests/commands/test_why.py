@@ -27,8 +27,8 @@ def built(tmp_path: Path) -> Iterator[Source]:
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
-        (PAGE.format("T", "menu", "two"), ["{} is live with the same bytes."]),
-        (PAGE.format("T", "other", "two"), ["The content is the same, and only what is around it differs."]),
+        (PAGE.format("T", "menu", "two"), ["The live page at {} has the same bytes."]),
+        (PAGE.format("T", "other", "two"), ["The content is the same; only the parts around it differ."]),
         (PAGE.format("T", "menu", "three"), ["The content differs.", "-two", "+three"]),
         (PAGE.format("U", "menu", "two"), ["The content differs.", "-T", "+U"]),
         (PAGE.format("T", "menu", "two").replace("/x/", "/y/"), ["The content differs.", "-link: /x/", "+link: /y/"]),
@@ -54,5 +54,7 @@ def test_what_is_not_there(built: Source, tmp_path: Path, capsys: pytest.Capture
         output_of(capsys, "show", str(built.output), "--why", uri) == f"{uri} is not live yet: the whole page is new.\n"
     )
     missing = output_of(capsys, "show", str(built.output), "--why", f"{built.siteurl}/b.html", exits=2)
-    assert f"there is no file for {built.siteurl}/b.html in {built.output}" in missing
-    assert "there is no publication in" in output_of(capsys, "show", str(tmp_path / "www"), "--why", uri, exits=2)
+    assert f"{built.output} has no file for {built.siteurl}/b.html: pass the URL of a page" in missing
+    assert "contains no publication: pass the folder that was published" in output_of(
+        capsys, "show", str(tmp_path / "www"), "--why", uri, exits=2
+    )

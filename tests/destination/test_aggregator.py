@@ -298,10 +298,10 @@ def test_files_that_cannot_be_published(source: FakeSource, tmp_path: Path) -> N
     result = Aggregator(source.url, tmp_path / "long", f"{BASE}/{'x' * 500}", FAST).run()
     assert (result.complete, result.published["resources"]) == (True, 3)
     note, _ = result.plan.notes
-    assert note.endswith("é.html is not published: its URL would have 2,059 characters")
+    assert note.endswith("é.html is not published, because its URL would have 2,059 characters")
     for path in ("resourcesync/index.html", "resourcesync/copy/publication.json"):  # not read as one of ours
         source.update({path: "theirs"})
-        with pytest.raises(PublicationError, match=f"^{path}, a resource of the Source, is where"):
+        with pytest.raises(PublicationError, match=f"^the Source has a resource at {path}, where the copy"):
             Aggregator(source.url, tmp_path / path[-9:], BASE, FAST).run()
         assert (tmp_path / path[-9:] / path).read_bytes() == b"theirs"
         source.delete(path)

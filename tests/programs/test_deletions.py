@@ -217,8 +217,8 @@ def test_what_commits_do_not_explain_stops_the_build(blog: Site, change: Change)
     """A setting, a missing folder or plug-in, and what is not committed: also beside a removal that is explained."""
     change(blog)
     message = stops(blog)
-    assert "If the deletions are right" in message
-    assert "or what was removed is not committed, or this clone is shallow." in message
+    assert "If the deletions are intended" in message
+    assert "the removal may not be committed, or this clone may be shallow." in message
 
 
 @pytest.mark.promise("No mass deletion by mistake")

@@ -83,7 +83,7 @@ def test_pattern_that_excludes_nothing_is_pointed_out(plain: Site) -> None:
     plain.article("c.md", "C", Save_as="c/index.html", Url="c/")
     plain.commit("2024-01-01T10:00:00Z")
     said = run(plain)[1]
-    assert "RESOURCESYNC['exclude'] has 'privte/*', which no file of the output matches" in said
+    assert "'privte/*' in RESOURCESYNC['exclude'] matches no file of the output" in said
     assert "'404.html'" not in said
     assert "'a.html'" not in said
     plain.configure(RESOURCESYNC={"exclude": ["404.html", "privtae/*", "a.html", "c/index.html"]})
@@ -101,7 +101,7 @@ def test_hidden_front_page_is_pointed_out(plain: Site) -> None:
     plain.commit("2024-01-01T10:00:00Z")
     status, said = run(plain, "--fatal", "warnings")
     assert status == 0
-    assert said.count("the front page (index.html) is in no list, because its source is hidden or a draft") == 1
+    assert said.count("the front page (index.html) is not listed, because its source is hidden or a draft") == 1
     assert named(plain) == {"/a.html"}
     plain.write("content/pages/home.md", "Title: Home\nSave_as: index.html\nUrl:\n\nText.\n")
     assert "the front page" not in run(plain)[1]

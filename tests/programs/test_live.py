@@ -50,7 +50,7 @@ def test_publish_after_the_plug_in(museum: Museum, siteurl: str) -> None:
             before = tree(museum.site.output)
             refused = our_command(museum.site.folder, *arguments, check=False)
             assert (refused.returncode, tree(museum.site.output)) == (2, before)
-            assert "Pelican's plug-in has published" in refused.stderr
+            assert "the Pelican plug-in has published" in refused.stderr
     museum.site.write("resourcesync.toml", 'previous = "output"\n')
     assert "1 created (/drafts/s.html)" in our_command(museum.site.folder, *arguments).stdout
     (museum.site.folder / "resourcesync.toml").unlink()
@@ -69,7 +69,7 @@ def test_move_is_noticed_in_a_fresh_clone(museum: Museum, capsys: pytest.Capture
     museum.site.configure(SITEURL=ARCHIVE)
     museum.site.commit("2024-02-02T10:00:00Z")
     shutil.rmtree(museum.site.folder / ".resourcesync", ignore_errors=True)
-    hint = f"SITEURL was {MUSEUM} in an earlier commit, and a publication is there: if the site has moved"
+    hint = f"SITEURL was {MUSEUM} in an earlier commit, and there is a publication at that URL: if the site has moved"
     for old, is_hinted in ((files(museum.www), True), (status(500), False), (status(404), False)):
         museum.host.manner = hosts({MUSEUM: old, ARCHIVE: status(404)})
         capsys.readouterr()
@@ -149,7 +149,7 @@ def test_build_without_a_publication(museum: Museum, manner: Manner) -> None:
     assert status_ == 0
     (warning,) = warnings(printed)
     assert warning.startswith(
-        f"ResourceSync: warning: nothing is published; the documents in {museum.site.output} stay: "
+        f"ResourceSync: warning: nothing was published; the documents in {museum.site.output} are unchanged: "
     )
     assert museum.state() == before
     assert "A text that is new." in (museum.site.output / "a.html").read_text()
@@ -157,7 +157,7 @@ def test_build_without_a_publication(museum: Museum, manner: Manner) -> None:
     shutil.rmtree(museum.site.output)
     status_, printed = run(museum.site)
     assert status_ == 1
-    assert "'on_error' is 'warn', but the output lacks the documents that are live." in printed
+    assert "'on_error' is 'warn', but the live documents are missing from the output." in printed
     assert not tree(museum.site.output)
 
 

@@ -221,7 +221,7 @@ def test_empty_siteurl_publishes_nothing_and_says_so(site: Site) -> None:
     assert not [file for file in site.output.rglob("*") if "resourcesync" in file.name or file.name == ".nojekyll"]
     assert "resourcesync" not in (site.output / "a-title.html").read_text()
     site.configure(SITEURL="https://example.org", RESOURCESYNC={"enabled": False})
-    assert "ResourceSync: nothing is published, because it is not enabled\n" in verbose(site)
+    assert "ResourceSync: nothing is published, because the setting 'enabled' is false\n" in verbose(site)
     assert not [file for file in site.output.rglob("*") if "resourcesync" in file.name or file.name == ".nojekyll"]
 
 

@@ -156,7 +156,9 @@ def test_build_warns_of_what_fits_nothing(blog: Site) -> None:
     blog.configure(RESOURCESYNC={"sets": {"site": {}, "news": {"categories": ["News", "Nots"]}}})
     status, said = run(blog, "--fatal", "warnings")
     assert status == 1
-    warning = "['categories'] has 'Nots', which matches no resource of this build (did you mean 'notes'?)"
+    warning = (
+        "'Nots' in RESOURCESYNC['sets']['news']['categories'] matches no resource of this build (did you mean 'notes'?)"
+    )
     assert warning in " ".join(said.split())
 
 
@@ -211,13 +213,13 @@ def test_one_warning_names_what_is_gone(blog: Site) -> None:
     """And says what to do; a strict build stops for it once, after all is published."""
     publish(blog, site={}, news=NEWS, wood=WOOD, images=IMAGES)
     both = (
-        "the sets 'news' and 'wood' are no longer in RESOURCESYNC['sets'], so their documents are removed, and "
-        "copies of them are no longer updated: delete resourcesync/news/ and resourcesync/wood/ from the host, too, "
-        "or add them to the setting again"
+        "the sets 'news' and 'wood' are no longer in RESOURCESYNC['sets'], so their documents are removed and copies "
+        "of them are no longer updated. Delete resourcesync/news/ and resourcesync/wood/ from the host as well, or add "
+        "the sets again"
     )
     one = (
-        "the set 'site' is no longer in RESOURCESYNC['sets'], so its documents are removed, and copies of it are no "
-        "longer updated: delete resourcesync/site/ from the host, too, or add it to the setting again"
+        "the set 'site' is no longer in RESOURCESYNC['sets'], so its documents are removed and copies of it are no "
+        "longer updated. Delete resourcesync/site/ from the host as well, or add the set again"
     )
     for sets, warning in (({"site": {}, "images": IMAGES}, both), ({"images": IMAGES}, one)):
         blog.configure(RESOURCESYNC={"sets": sets})

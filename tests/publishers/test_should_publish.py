@@ -49,7 +49,7 @@ def test_reasons_in_the_settings() -> None:
     """That it publishes nothing comes first, and that it has no address yet last: previews need none."""
     assert why("") == NO_ADDRESS
     assert why("", "-l") == PREVIEW
-    assert why("", "-l", enabled=False, CONTEXT="deploy-preview") == "it is not enabled"
+    assert why("", "-l", enabled=False, CONTEXT="deploy-preview") == "the setting 'enabled' is false"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_previews_of_pelican_publish_nothing(published: Site, options: list[str]
         assert host.asked() == {}
     assert documents(published) == before
     said = [line for line in (published.folder / "log").read_text().splitlines() if "ResourceSync" in line]
-    line = f"because {PREVIEW}: the documents in {published.output} come from an earlier build"
+    line = f"because {PREVIEW}: the documents in {published.output} are from an earlier build"
     assert len(said) >= 2
     assert {line in each for each in said} == {True}
     assert "Error" not in (published.folder / "log").read_text()
@@ -200,7 +200,7 @@ def test_pages_that_were_built_again(published: Site) -> None:
     """As by `make html` after `make publish`: a line says so, and so does a check of the folder."""
     assert our_command(published.folder, "check", "output").returncode == 0
     (said,) = [each for each in run(published, "-e", 'SITEURL=""')[1].splitlines() if "ResourceSync" in each]
-    why = f"nothing is published, because {NO_ADDRESS}: the documents in {published.output} come from an earlier build"
+    why = f"nothing is published, because {NO_ADDRESS}: the documents in {published.output} are from an earlier build"
     assert said.startswith(f"ResourceSync: {why}")
     done = our_command(published.folder, "check", "output", check=False)
     assert done.returncode == 1

@@ -164,12 +164,12 @@ class GitHistory:
         try:
             repository = repository_of(self._run.settings)
         except HistoryError as error:
-            self.warnings.append(f"{error}. The Resource List is published alone, with the times of the files")
+            self.warnings.append(f"{error}. Only the Resource List is published, with the times of the files")
             return ChangeHistory(built=self._built, complete=False), boundaries_of(self._settings, None, [])
         try:
             return self._read_repository(repository, written)
         except UnreadableHistoryError as error:
-            known = "only the bytes say what changed" if self._previous else _NO_PAST
+            known = "changes are found by their bytes alone" if self._previous else _NO_PAST
             self.warnings.append(f"{error}. Until then, {known}")
             return self._without_past(repository, repository.head_commit())
         finally:
@@ -187,8 +187,8 @@ class GitHistory:
             if self._previous is None:
                 self.warnings.append(
                     "the repository is a shallow clone, so no changes from before this publication are listed, and an "
-                    "earlier SITEURL is not noticed: the first build with the whole history adds them (fetch-depth: 0 "
-                    "in GitHub Actions, GIT_DEPTH: 0 in GitLab CI, or git fetch --unshallow)"
+                    "earlier SITEURL is not noticed. The first build with the whole history adds them: set "
+                    "fetch-depth: 0 in GitHub Actions or GIT_DEPTH: 0 in GitLab CI, or run git fetch --unshallow"
                 )
             return self._without_past(repository, line[-1])
         known = self._previous.postponed if self._previous else {}
@@ -248,7 +248,7 @@ class GitHistory:
                     times |= {uri: time for uri in (sources.published_before(change) if gone else ()) if uri in gone}
             committed = (change for landing in since for change in landing.commit.changes)
             explained = explained_deletions(sources, committed, self._run) if gone else frozenset()
-            self._warn_of_unreadable(sources, "deletions of what they published have the time of the commit built")
+            self._warn_of_unreadable(sources, "deletions of their pages have the time of the commit that was built")
         return [Change(time, uri, ChangeKind.UPDATED) for uri, time in times.items()], explained
 
     def _past_before(
@@ -317,13 +317,13 @@ class GitHistory:
         try:
             begin = repository.commit("HEAD" if self._settings.history == "none" else self._settings.history)
         except HistoryError as error:
-            message = f"RESOURCESYNC['history']: {error}; or use 'all' or 'none'"
+            message = f"RESOURCESYNC['history']: {error}, or use 'all' or 'none'"
             raise HistoryError(message) from error
         shas = [landing.commit.sha for landing in landings]
         if begin not in shas:
             message = (
-                f"'history' is {self._settings.history!r}, a commit that was never the head of this branch: "
-                "use 'all', 'none' or one of its first-parent history"
+                f"RESOURCESYNC['history'] is {self._settings.history!r}, a commit that was never the head of this "
+                "branch: use 'all', 'none' or a commit of its first-parent history"
             )
             raise HistoryError(message)
         return shas.index(begin)
@@ -335,7 +335,8 @@ class GitHistory:
             first = ahead[0]
             self.warnings.append(
                 f"the commit {first.sha[:10]} is dated {committer_time(first):%Y-%m-%d}, in the future"
-                f"{f', and {len(ahead) - 1} more are' if ahead[1:] else ''}: it counts as landed just after its parent"
+                f"{f' (and {len(ahead) - 1} more commits)' if ahead[1:] else ''}: it counts as landed just after its "
+                "parent"
             )
 
     def _warn_of_unreadable(self, sources: Sources, consequence: str) -> bool:
@@ -344,7 +345,8 @@ class GitHistory:
             number = len(sources.unreadable)
             self.warnings.append(
                 f"git cannot read past versions of {number:,} {'source' if number == 1 else 'sources'}, such as "
-                f"{min(sources.unreadable)}, so {consequence}: make its remote available, or clone the repository again"
+                f"{min(sources.unreadable)}, so {consequence}: make the remote available, or clone the "
+                "repository again"
             )
         return bool(sources.unreadable)
 
@@ -352,7 +354,7 @@ class GitHistory:
         if uncommitted and not is_loopback(self._run.urls.siteurl):
             files = "1 file" if len(uncommitted) == 1 else f"{len(uncommitted):,} files"
             self.hints.append(
-                f"uncommitted changes of {files}, such as {uncommitted[0].path}, are published with the time of this "
+                f"uncommitted changes in {files}, such as {uncommitted[0].path}, are published with the time of this "
                 "build: commit before you build"
             )
 
@@ -362,7 +364,7 @@ class GitHistory:
         default = Settings(sitemap=CORRECT).never_listed
         own = Exclusion(tuple(pattern for pattern in self._exclusion.unused(past) if pattern not in default))
         for pattern in own.unused(self._run.paths()) if own.patterns else ():
-            self.warnings.append(f"RESOURCESYNC['exclude'] has {pattern!r}, which no file of the output matches")
+            self.warnings.append(f"{pattern!r} in RESOURCESYNC['exclude'] matches no file of the output")
 
 
 def repository_of(settings: Mapping[str, Any]) -> Repository:

@@ -176,7 +176,7 @@ class Run:
         """
         known = {**{output.path: output for output in self._copied()}, **self._written}
         if taken := next((path for path in known if path.startswith(f"{FOLDER}/")), None):
-            message = f"Pelican writes {taken}, where documents of the publication belong: change its path"
+            message = f"Pelican writes {taken}, in the folder for documents of the publication: change its path"
             raise PublicationError(message)
         self.links_outside = []
         for path, file in walk(self.output, FOLDER):

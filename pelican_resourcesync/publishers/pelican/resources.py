@@ -164,7 +164,7 @@ _SHOWN = 5
 _CHUNK = 1 << 20
 
 _HIDDEN_FRONT_PAGE = (
-    "the front page (index.html) is in no list, because its source is hidden or a draft: a copy of the site has none"
+    "the front page (index.html) is not listed, because its source is hidden or a draft: copies of the site have none"
 )
 
 
@@ -295,10 +295,12 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
 def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
     """Yield one warning about links that lead out of the output; nothing where there are none."""
     if paths:
-        which = "a symbolic link that leads" if len(paths) == 1 else f"{len(paths):,} symbolic links that lead"
         names = ", ".join(paths[:_SHOWN]) + (", …" if paths[_SHOWN:] else "")
-        verb, them = ("is", "it") if len(paths) == 1 else ("are", "them")
-        yield f"the output has {which} out of it and {verb} not published ({names}): replace {them} with copies"
+        if len(paths) == 1:
+            yield f"a symbolic link to a file outside the output is not published ({names}): replace it with a copy"
+        else:
+            links = f"{len(paths):,} symbolic links to files outside the output"
+            yield f"{links} are not published ({names}): replace them with copies"
 
 
 def _outputs(run: Run, settings: Settings) -> Mapping[str, OutputFile]:

@@ -72,7 +72,7 @@ class Publisher(SitePublisher):
             self.hints += language_hints(str(self.run.settings.get("DEFAULT_LANG") or ""))
             if unread := self.run.unread():
                 self.warnings.append(
-                    f"no source that ends in {' or '.join(unread)} is published, because "
+                    f"no source ending in {' or '.join(unread)} is published, because "
                     'no reader for it is installed: install "pelican[markdown]" for Markdown, or a plug-in for Pelican '
                     "that reads such files"
                 )
@@ -185,7 +185,7 @@ class Session:
             documents = "the documents of the last publication" if (self._output / FOLDER).is_dir() else "no documents"
             print_line(
                 f"ResourceSync: nothing was published. The folder {self._output} has the new pages and {documents}: do "
-                "not upload it. When the cause is gone, build again: nothing else has to be repaired."
+                "not upload it. Correct the cause and build again; nothing else needs repair."
             )
             raise
 
@@ -199,9 +199,11 @@ class Session:
         layouts = layouts_of(self._settings, self._siteurl).values()
         with suppress(PublicationError):
             if all(state_in_output(self._output, self._base, layout) for layout in layouts):
-                logger.warning("ResourceSync: nothing is published; the documents in %s stay: %s", self._output, error)
+                logger.warning(
+                    "ResourceSync: nothing was published; the documents in %s are unchanged: %s", self._output, error
+                )
                 return True
-        print_line("ResourceSync: 'on_error' is 'warn', but the output lacks the documents that are live.")
+        print_line("ResourceSync: 'on_error' is 'warn', but the live documents are missing from the output.")
         return False
 
     def close(self) -> None:

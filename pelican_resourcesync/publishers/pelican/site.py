@@ -168,12 +168,12 @@ def _below(path: str, folder: str) -> str | None:
 
 #: What to do about deletions, if they are right.
 ON_DELETIONS = (
-    f"If the deletions are right, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
+    f"If the deletions are intended, build once with {ALLOW_DELETIONS}=1 in the environment, or with RESOURCESYNC = "
     "{'allow_deletions': True}"
 )
 _CAUSES = (
-    "a plug-in may not be installed here, a folder of sources may be missing, a setting may have changed URLs, or what "
-    "was removed is not committed, or this clone is shallow."
+    "a plug-in or a folder of sources may be missing here, a setting may have changed URLs, the removal may not be "
+    "committed, or this clone may be shallow."
 )
 
 
@@ -207,14 +207,14 @@ def read_configuration(file: Path, extra: Mapping[str, Any] | None = None) -> Co
     Raises `SettingsError` where the file is missing or fails, or where one of the plug-in's settings is invalid.
     """
     if not file.is_file():
-        message = f"there is no settings file {file}: set it with --settings, or run the command in its folder"
+        message = f"the settings file {file} does not exist: pass it with --settings, or run the command in its folder"
         raise SettingsError(message)
     logging.disable(logging.WARNING)  # Pelican logs its warnings about the settings when it builds
     try:
         pelican = read_settings(str(file), override=dict(extra or {}))
     except Exception as error:
         message = (
-            f"the settings file {file} cannot be read: {type(error).__name__}: {error}: correct it, and try a build"
+            f"the settings file {file} cannot be read ({type(error).__name__}: {error}): correct it, and try a build"
         )
         raise SettingsError(message) from error
     finally:
@@ -277,7 +277,7 @@ def require_latest(site: Configuration, output: Path, sets: Mapping[str, Previou
             if not (here and here.state.continues(latest.state)):
                 message = (
                     f"{output} does not contain the latest publication, which is {latest.where}: build the site, "
-                    "which continues that, and then forget"
+                    "which continues it, and run forget again"
                 )
                 raise PublicationError(message)
 
@@ -290,9 +290,9 @@ def with_earlier_address(publisher: SitePublisher, pelican: Mapping[str, Any]) -
         for address in earlier_addresses(publisher.base, pelican, siteurl):
             if any(is_published(replace(layout, siteurl=address)) for layout in publisher.layouts.values()):
                 hint = (
-                    f"SITEURL was {address} in an earlier commit, and a publication is there: if the site has moved, "
-                    f"set RESOURCESYNC = {{'moved_from': {address!r}}} for its first publication here, so that old "
-                    "URLs are listed as deleted"
+                    f"SITEURL was {address} in an earlier commit, and there is a publication at that URL: if the site "
+                    f"has moved, set RESOURCESYNC = {{'moved_from': {address!r}}} for its first publication here, so "
+                    "that old URLs are listed as deleted"
                 )
                 return {
                     name: predecessor._replace(line=f"{predecessor.line}. {hint}")

@@ -77,10 +77,10 @@ def require_free_places(output: Path, settings: Settings, layouts: Mapping[str, 
     places |= {key_file(settings.indexnow_key)} if settings.indexnow_key else set()
     for place in (output / path for path in sorted(places)):
         if lexists(place) and not place.is_file():
-            message = f"{place} is not a file, and a file of the publication belongs there: move it away"
+            message = f"{place} is not a file, but the publication needs a file with this name: move it away"
             raise PublicationError(message)
         if lexists(place.parent) and not place.parent.is_dir():
-            message = f"{place.parent} is not a folder, and a folder of the publication belongs there: move it away"
+            message = f"{place.parent} is not a folder, but the publication needs a folder with this name: move it away"
             raise PublicationError(message)
 
 
@@ -186,8 +186,9 @@ def link_pages(
     replace_files(changed())
     if not headless:
         return linked, ""
-    count = f"{len(headless):,} {'page' if len(headless) == 1 else 'pages'} without <head> and <title>"
-    return linked, f"{count} cannot link to the documents, such as {headless[0]}: add a <title>"
+    pages_have = "1 page has" if len(headless) == 1 else f"{len(headless):,} pages have"
+    hint = "neither <head> nor <title>, so no link to the documents was added"
+    return linked, f"{pages_have} {hint}, for example {headless[0]}: add a <title>"
 
 
 def is_linkable(path: str, paths: Collection[str]) -> bool:

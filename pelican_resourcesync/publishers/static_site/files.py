@@ -124,10 +124,12 @@ def require_plain_names(output: Path, uris: Mapping[str, str]) -> None:
         except UnicodeDecodeError:
             is_plain = False
         if not is_plain:
-            message = f"{output} has a file with control characters or invalid UTF-8 in its name, {path!a}: rename it"
+            message = (
+                f"{output} has a file with control characters or invalid UTF-8 in its name, {path!a}: rename the file"
+            )
             raise PublicationError(message)
         if len(uri) >= LONGEST_LOC:
-            message = f"{output} has a file whose URL is longer than {LONGEST_LOC - 1:,} characters, {path}: rename it"
+            message = f"the URL of {path} in {output} is longer than {LONGEST_LOC - 1:,} characters: rename the file"
             raise PublicationError(message)
 
 
@@ -271,10 +273,10 @@ def selection_warnings(settings: Settings, resources: Mapping[str, Facets], slug
             for value in getattr(chosen.selection, criterion):
                 if not _holds(Selection(**{criterion: (value,)}), resources, slugify):
                     near = suggestion(slugify(criterion, value), _known(criterion, resources.values()))
-                    yield f"{setting.within(criterion)} has {value!r}, which matches no resource of this build{near}"
+                    yield f"{value!r} in {setting.within(criterion)} matches no resource of this build{near}"
         if not _holds(chosen.selection, resources, slugify):
             yield (
-                f"no resource of this build matches {setting}, so that set is empty: use fewer criteria, or remove the "
+                f"no resource of this build matches {setting}, so the set is empty: use fewer criteria, or remove the "
                 "set"
             )
 

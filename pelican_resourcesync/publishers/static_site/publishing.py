@@ -172,10 +172,10 @@ class SitePublisher:
             several = len(names) > 1
             yield (
                 f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no "
-                f"longer in {self.settings.setting('sets')}, so {'their' if several else 'its'} documents are removed, "
-                f"and copies of {'them' if several else 'it'} are no longer updated: delete "
-                f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host, too, or add "
-                f"{'them' if several else 'it'} to the setting again"
+                f"longer in {self.settings.setting('sets')}, so {'their' if several else 'its'} documents are removed "
+                f"and copies of {'them' if several else 'it'} are no longer updated. Delete "
+                f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host as well, or add "
+                f"the set{'s' if several else ''} again"
             )
 
 
@@ -213,7 +213,7 @@ def require_private_work_folder(base: Path, output: Path) -> None:
     """Raise `SettingsError` where the folder `.resourcesync` in `base`, the folder of the settings, would be public."""
     if Path(os.path.realpath(base)).is_relative_to(os.path.realpath(output)):
         message = (
-            f"the output {output} contains {base}, the folder of the settings, so settings, sources and the work "
-            "folder .resourcesync would be public: write to a folder of its own, such as output"
+            f"the output folder {output} contains {base}, the folder of the settings, so settings, sources and "
+            ".resourcesync would be public: write the output to a separate folder, such as output"
         )
         raise SettingsError(message)

@@ -94,7 +94,7 @@ class ForeignSitemap:
         try:
             parser.Parse(data, True)  # noqa: FBT003 - its parameters have no names
         except (pyexpat.ExpatError, LookupError, ValueError) as error:  # the others: an encoding that is not known
-            message = f": {error}"
+            message = f" ({error})"
             raise UnreadableSitemapError(message) from error
         if not self._is_sitemap:
             message = ", because it is not a sitemap"
@@ -219,8 +219,8 @@ def update_sitemap(output: Path, layouts: Collection[Layout], *, wanted: bool | 
         if former not in written:
             former.unlink()
     message = (
-        f"the sitemap is not written, because another program has written {name}: the setting sitemap may be "
-        f"{REPLACE!r}, or {CORRECT!r} for true dates in that one"
+        f"the sitemap was not written, because another program has written {name}: set sitemap to {REPLACE!r} to "
+        f"overwrite it, or to {CORRECT!r} to correct its dates"
     )
     return message if taken and wanted is True else ""
 
@@ -342,7 +342,7 @@ class _Correction:
         remedy = f". Set the base URL of the generator to {site}" if elsewhere else ""
         return (
             f"{which} of this site, for example {elsewhere or self._unknown[0]}. "
-            f"The dates there stay, except those of a build{remedy}"
+            f"Their dates stay unchanged, except dates of a build{remedy}"
         )
 
     def _part(self, entry: SitemapEntry, index: Path) -> Path | None:
@@ -394,8 +394,8 @@ def _read_foreign(file: Path) -> ForeignSitemap:
     try:
         return ForeignSitemap(b"" if is_too_large else file.read_bytes())
     except UnreadableSitemapError as error:
-        advice = "let the generator write it again in the standard form, or set sitemap to 'replace' or false"
-        why = ": it is too large" if is_too_large else error
+        advice = "generate it again as a standard sitemap, or set sitemap to 'replace' or false"
+        why = ", because it is too large" if is_too_large else error
         message = f"the dates in {file} cannot be corrected{why}: {advice}"
         raise UnreadableSitemapError(message) from error
 

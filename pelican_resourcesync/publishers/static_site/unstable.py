@@ -28,11 +28,11 @@ def differences(folder: Path, uri: str) -> Iterator[str]:
     """
     status = local_status(folder) if folder.is_dir() else None
     if status is None:
-        message = f"there is no publication in {folder}: --why needs the folder that was published"
+        message = f"{folder} contains no publication: pass the folder that was published with --why"
         raise SettingsError(message)
     path, file = path_of_uri(status.siteurl, uri), _file_of(folder, status.siteurl, uri)
     if path is None or file is None:
-        message = f"there is no file for {uri} in {folder}: pass the URL of a page below {status.siteurl}/"
+        message = f"{folder} has no file for {uri}: pass the URL of a page below {status.siteurl}/"
         raise SettingsError(message)
     with failing_disk(f"{file} cannot be read", "try again", PublicationError):
         body = file.read_bytes()
@@ -42,14 +42,14 @@ def differences(folder: Path, uri: str) -> Iterator[str]:
         yield f"{uri} is not live yet: the whole page is new."
         return
     if body == live:
-        yield f"{uri} is live with the same bytes."
+        yield f"The live page at {uri} has the same bytes."
         return
     now, before = read_page(body, uri), read_page(live, uri)
-    hidden = [where for where, page in (("live", before), ("in the folder", now)) if not page.is_news]
-    if hidden:
-        yield f"The page {' and '.join(hidden)} is not for people: an error page, a redirect, noindex, or a copy."
+    for which, page in (("live page", before), ("page in the folder", now)):
+        if not page.is_news:
+            yield f"The {which} is not meant for readers: it is an error page, a redirect, a copy, or marked noindex."
     same = now.hash == before.hash
-    yield "The content is the same, and only what is around it differs." if same else "The content differs."
+    yield "The content is the same; only the parts around it differ." if same else "The content differs."
     yield from (f"{sign}{words}" for sign, words in changed_words(before, now, sys.maxsize))
     yield from unified_diff(_others(before), _others(now), "live", str(file), lineterm="", n=0)
 
@@ -87,9 +87,9 @@ class UnstablePages:
             why = " although no source changed" if pages is None else ""
             example = next((uri for uri in unstable if uri in self._before), unstable[0])
             yield (
-                f"{number} on every build{why}, for example {example}, and every Destination downloads that each time. "
-                f"{self._place(example)}Such pages often show the time of the build or a random number: remove it from "
-                f"the templates, or exclude them ({settings.setting('exclude')})"
+                f"{number} on every build{why}, for example {example}. Every Destination downloads that each time. "
+                f"{self._place(example)}Such pages often show the time of the build or a random number: remove that "
+                f"from the templates, or exclude the pages ({settings.setting('exclude')})"
             )
 
     def _place(self, uri: str) -> str:
@@ -104,7 +104,9 @@ class UnstablePages:
                 live, where = Web(self._siteurl).read(path)[1], "on the live page"
                 words = _first_difference(read_page(live, uri), now)
         if words is None:
-            return "Its former text is neither in the folder nor live; when it is, show --why shows what differs. "
+            return (
+                "Its earlier text is neither in the folder nor live; once it is live, show --why shows what differs. "
+            )
         return f'It first differs at "{words[1]}", which was "{words[0]}" {where}. '
 
 

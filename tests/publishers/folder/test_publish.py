@@ -141,7 +141,7 @@ def test_links_out_of_the_folder(folder: Folder) -> None:
     (folder.public / "broken.html").symlink_to("/nowhere/at/all")
     message = folder.stops()
     assert message == (
-        f"{folder.public} has symbolic links that lead out of it (broken.html, key.txt, more): replace them with "
+        f"{folder.public} has symbolic links to files outside it (broken.html, key.txt, more): replace them with "
         "copies, or exclude them (exclude in resourcesync.toml)"
     )
     folder.configure('exclude = ["key.txt", "more", "broken.html"]')
@@ -239,7 +239,7 @@ def test_what_looks_like_a_killed_run_is_refused(folder: Folder, tmp_path: Path)
         ("resourcesync/index.html", "resourcesync/index.html is where documents of the publication belong"),
         ("resourcesync/description.xml", "description.xml is where documents of the publication belong"),
         ("about/.resourcesync-x", "about/.resourcesync-x has a name that is reserved for temporary files"),
-        ("é" * 120 + "/" + "é" * 120 + "/" + "é" * 110 + ".html", "whose URL is longer than 2,047 characters"),
+        ("é" * 120 + "/" + "é" * 120 + "/" + "é" * 110 + ".html", "is longer than 2,047 characters: rename the file"),
         ("a\nb.html", r"control characters or invalid UTF-8 in its name, 'a\nb.html'"),
         ("about\x85/b.html", r"control characters or invalid UTF-8 in its name, 'about\x85/b.html'"),
         (os.fsdecode(b"\xe9.html"), r"control characters or invalid UTF-8 in its name, '\udce9.html'"),
@@ -280,7 +280,9 @@ def test_empty_folder(folder: Folder) -> None:
     shutil.rmtree(folder.public)
     folder.public.mkdir()
     for options in ([], ["--dry-run"]):
-        assert folder.stops(*options).endswith("/public: build the site first, or add --allow-empty")
+        assert folder.stops(*options).endswith(
+            "/public has no files to publish: build the site first, or add --allow-empty"
+        )
     assert tree(folder.public) == {}
     folder.run("--allow-empty")
     assert sorted(folder.listed()) == ["robots.txt"]
@@ -489,7 +491,7 @@ def test_where_and_what(folder: Folder) -> None:
         "pelican-resourcesync: base_url in resourcesync.toml is not set: set it, or pass --base-url\n"
     )
     (folder.base / "else").mkdir()
-    missing = "there is no resourcesync.toml here: pass FOLDER and --base-url, or write that file"
+    missing = "there is no resourcesync.toml in this folder: pass FOLDER and --base-url, or create the file"
     lost = our_command(folder.base / "else", "publish", check=False)
     assert lost.stderr == f"pelican-resourcesync: {missing}\n"
     other = folder.base / "else" / "my.toml"
@@ -502,8 +504,8 @@ def test_where_and_what(folder: Folder) -> None:
     assert "Manual" in (folder.public / "resourcesync/index.html").read_text("utf-8")
     assert '"timezone": "Japan"' in (folder.public / "resourcesync/publication.json").read_text("utf-8")
     for options, message in (
-        (["nowhere"], f"there is no folder {folder.base / 'nowhere'}: build the site first, or pass the folder "),
-        (["."], f"the output {folder.base} contains {folder.base}, the folder of the settings, so settings, "),
+        (["nowhere"], f"the folder {folder.base / 'nowhere'} does not exist: build the site first, or pass the "),
+        (["."], f"the output folder {folder.base} contains {folder.base}, the folder of the settings, so settings, "),
         (["--config", "no.toml"], "no.toml cannot be read: No such file or directory"),
         (["--base-url", "manual.test"], "--base-url must be an absolute http(s) URL in ASCII, such as"),
     ):
@@ -515,7 +517,7 @@ def test_where_and_what(folder: Folder) -> None:
 @pytest.mark.parametrize(
     ("text", "variable", "reason"),
     [
-        ("enabled = false", ("HOME", str(Path.home())), "it is not enabled"),
+        ("enabled = false", ("HOME", str(Path.home())), "the setting 'enabled' is false"),
         ("", ("IS_PULL_REQUEST", "true"), "this is a preview (IS_PULL_REQUEST is 'true')"),
     ],
 )
@@ -535,7 +537,7 @@ def test_sets(folder: Folder, at: At) -> None:
     at("2026-01-01T10:00:00Z")
     folder.configure("[sets.site]\n[sets.pages]\ntypes = ['text/html']\n[sets.none]\npaths = ['nowhere/*']")
     done = folder.run()
-    assert "warning: sets.none.paths in resourcesync.toml has 'nowhere/*', which matches no resource" in done.stderr
+    assert "warning: 'nowhere/*' in sets.none.paths in resourcesync.toml matches no resource" in done.stderr
     assert {name: each["resources"] for name, each in folder.publish()["publications"].items()} == {
         "site": 3,
         "pages": 2,
@@ -605,7 +607,7 @@ def test_pages_with_the_time_of_the_build(folder: Folder, at: At, tmp_path: Path
                 (www / "0.html").write_text(page(f"Built in {month}"))
     warned = ["12 of 14 pages change on every build, for example" in said for said in found]
     assert warned == [False, False, True, True]
-    assert "Its former text is neither in the folder nor live" in found[2]
+    assert "Its earlier text is neither in the folder nor live" in found[2]
     assert 'It first differs at "Built in 4", which was "Built in 3" on the live page.' in found[3]
     for month in range(5, 8):
         at(f"2026-0{month}-01T10:00:00Z")

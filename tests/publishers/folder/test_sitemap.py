@@ -41,7 +41,7 @@ xmlns:image="http://www.google.com/schemas/sitemap-image/1.1">
 FIRST = re.sub(r"\s*<lastmod>[^<]*</lastmod>", "", GENERATED)
 NEXT = FIRST.replace("    <!-- the others", "    <lastmod>2026-02-01T10:00:00Z</lastmod>\n    <!-- the others")
 
-STAY = "The dates there stay, except those of a build"
+STAY = "Their dates stay unchanged, except dates of a build"
 
 
 def dates(folder: Folder) -> dict[str, str | None]:
@@ -126,7 +126,7 @@ def test_own(folder: Folder, at: At) -> None:
 def test_of_the_generator(folder: Folder) -> None:
     """By default it stays as it is, as a resource, and the summary says what may be done."""
     folder.write({"sitemap.xml": GENERATED})
-    assert "the setting sitemap may be 'replace', or 'correct' for true dates in that one.\n" in folder.run().stdout
+    assert "set sitemap to 'replace' to overwrite it, or to 'correct' to correct its dates.\n" in folder.run().stdout
     assert (folder.public / "sitemap.xml").read_text("utf-8") == GENERATED
     assert "sitemap.xml" in folder.listed()
 
@@ -213,11 +213,11 @@ def test_replaced(folder: Folder, name: str) -> None:
     [
         (
             "<urlset",
-            "the dates in {} cannot be corrected: unclosed token: line 1, column 0: let the generator write it again",
+            "the dates in {} cannot be corrected (unclosed token: line 1, column 0): generate it again as a",
         ),
         (
             "<html/>",
-            "the dates in {} cannot be corrected, because it is not a sitemap: let the generator write it again",
+            "the dates in {} cannot be corrected, because it is not a sitemap: generate it again as a standard sitemap",
         ),
         (
             GENERATED.replace("<urlset", '<!DOCTYPE urlset [<!ENTITY y "x">]><urlset').replace("daily", "&y;"),
@@ -225,7 +225,7 @@ def test_replaced(folder: Folder, name: str) -> None:
         ),
         (
             GENERATED.replace("utf-8", "shift_jis"),
-            "the dates in {} cannot be corrected: multi-byte encodings are not supported: let the generator write it",
+            "the dates in {} cannot be corrected (multi-byte encodings are not supported): generate it again as",
         ),
     ],
 )

@@ -90,7 +90,7 @@ def test_commit_or_tree_that_cannot_be_read(edited: Site, revision: str) -> None
     file = edited.folder / ".git" / "objects" / name[:2] / name[2:]
     file.rename(edited.folder / ".git" / "away")
     [warning] = said(edited)
-    assert warning.startswith(f"git cannot read the history of {edited.folder}: ")
+    assert warning.startswith(f"git cannot read the history of {edited.folder} (")
     assert warning.endswith(". Until then, no changes from before the first publication are listed")
     edited.article("a.md", "Title", "Four.", at=T[5])
     assert said(edited, anew=False)
@@ -108,7 +108,7 @@ def test_removed_blob_that_cannot_be_read(edited: Site) -> None:
     edited.remove("content/b.md", at=T[6])
     edited.article("a.md", "Title", "Four.", at=T[7])
     (edited.folder / ".git" / "objects" / name[:2] / name[2:]).unlink()
-    assert "so deletions of what they published have the time of the commit built" in said(edited, anew=False)[0]
+    assert "so deletions of their pages have the time of the commit that was built" in said(edited, anew=False)[0]
     assert (T[7], "deleted", "/other.html") in edited.changes()
 
 

@@ -98,7 +98,7 @@ def test_damaged_history(committed: Site) -> None:
     object_file(committed, first).unlink()
     repository = find_repository(committed.folder)
     with pytest.raises(
-        HistoryError, match=rf"^git cannot read the history of {committed.folder}: (fatal|error): .*: run git fsck"
+        HistoryError, match=rf"^git cannot read the history of {committed.folder} \((fatal|error): .*\): run git fsck"
     ):
         list(repository.log())
 
@@ -163,7 +163,7 @@ def test_revisions(committed: Site, repository: Repository) -> None:
     committed.commit("2024-01-02T10:00:00Z")
     assert {repository.commit(each) for each in ("v1", first[:10], "HEAD~1", "main^")} == {first}
     for wrong in ("v2", "--all", committed.git("rev-parse", "HEAD:content/a.md"), ""):
-        with pytest.raises(HistoryError, match=r"is no commit of .*: use a revision of it"):
+        with pytest.raises(HistoryError, match=r"is not a commit in .*: use a revision, such as a tag"):
             repository.commit(wrong)
 
 
@@ -248,7 +248,7 @@ def test_index_that_cannot_be_read(committed: Site, repository: Repository) -> N
     """Where git cannot tell what is not committed, that is an error, not nothing."""
     committed.write(".git/index", "damaged")
     with pytest.raises(
-        HistoryError, match=r"^(?s:git cannot compare .* with its last commit: .*: run git status there)"
+        HistoryError, match=r"^(?s:git cannot compare .* with its last commit \(.*\): run git status there)"
     ):
         repository.uncommitted(HERE)
 

@@ -278,7 +278,7 @@ class Builder:
             answer = dict(json.loads((scratch / "answer.json").read_bytes()))
         if "full" in answer:
             commit = landing.commit.sha[:10]
-            message = f"{commit} cannot be built: {answer['full']}: free disk space, and run backfill again"
+            message = f"{commit} cannot be built ({answer['full']}): free disk space, and run backfill again"
             raise PublicationError(message)
         if answer.get("failure", "").startswith("exit status "):
             answer["failure"] = ": ".join(filter(None, [answer["failure"], _last_line(scratch)]))

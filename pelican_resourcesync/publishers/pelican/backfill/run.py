@@ -71,9 +71,9 @@ class BackfillSummary:
 
     def text(self) -> str:
         """Return how many commits were built, what was published for each set, and where."""
-        known = f" ({self.known:,} more before)" if self.known else ""
+        known = f" ({self.known:,} more were built before)" if self.known else ""
         if self.dry_run:
-            return f"{format_count(self.built, 'commit')} to build{known}, to publish for {self.where}."
+            return f"{format_count(self.built, 'commit')} to build{known} and to publish for {self.where}."
         built = f"{format_count(self.built, 'commit')} built{known}, {len(self.skipped):,} skipped."
         if self.skipped:
             built += (
@@ -115,7 +115,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
     today = today._replace(pelican={**today.pelican, "OUTPUT_PATH": str((output or today.output).absolute())})
     if not today.settings.enabled or not today.siteurl:
         why = "SITEURL is empty" if today.settings.enabled else "'enabled' is False"
-        message = f"{why} in {file}: pass the settings that the site is published with (--settings)"
+        message = f"{why} in {file}: pass the settings file that is used to publish (--settings)"
         raise PublicationError(message)
     if today.pelican["PATH"] == os.curdir:  # the default; what is set is absolute
         message = (
@@ -136,7 +136,7 @@ def run_backfill(  # noqa: PLR0913 - keyword-only options
                     builder, since, jobs, dry_run=dry_run
                 )
     except KeyboardInterrupt:
-        message = "interrupted: run backfill again to continue, finished builds are kept"
+        message = "interrupted: run backfill again to continue; finished builds are kept"
         raise PublicationError(message) from None
     finally:
         progress.close()
@@ -264,11 +264,11 @@ class _Backfill:
         """Return the commits to build."""
         chosen = landings_since(landings, self.repository.commit(revision) if revision else None)
         if not chosen:
-            message = f"--since is {revision!r}, a commit that was never the head of this branch: use its merge"
+            message = f"--since is {revision!r}, a commit that was never the head of this branch: use the merge with it"
             raise HistoryError(message)
         before, _ = self.store.environment() or (self.environment, None)
         if before != self.environment:
-            self.progress.message(f"commits are built again: {self.environment.difference(before)}.")
+            self.progress.message(f"all commits are built again, because {self.environment.difference(before)}.")
         return chosen
 
     def _is_recorded(self, landing: Landing) -> bool:
@@ -376,7 +376,7 @@ class _Backfill:
         folders = [f"{layout.folder}/" for layout in layouts.values() if restarted and layout.restart_number > 1]
         if folders:
             self.progress.message(
-                "the public documents do not list what was built, so they stay as they are, and new ones are next to "
+                "the public documents do not match what was built, so they stay unchanged, and new ones are next to "
                 f"them, in {', '.join(folders)}"
             )
 
@@ -385,7 +385,7 @@ def _environment_of(today: Configuration, top: Path, extra: Mapping[str, Any]) -
     """Return the environment of builds in the repository at `top`; `HistoryError` where it has no settings file."""
     file, here = Path(os.path.realpath(today.file)), Path.cwd()
     if not file.is_relative_to(top):
-        message = f"{today.file} is not in the repository {top}, so no commit has its settings: commit it there"
+        message = f"{today.file} is not in the repository {top}, so no commit contains it: commit it there"
         raise HistoryError(message)
     folder = here if here.is_relative_to(top) else file.parent
     return Environment(

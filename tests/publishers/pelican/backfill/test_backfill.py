@@ -97,7 +97,7 @@ def test_since(recorded: Site) -> None:
 
 @pytest.mark.parametrize(
     ("since", "said"),
-    [("nothing", "'nothing' is no commit of"), ("aside", "--since is 'aside', a commit that was never the head of")],
+    [("nothing", "'nothing' is not a commit in"), ("aside", "--since is 'aside', a commit that was never the head of")],
 )
 def test_since_what_was_never_published(past: Site, since: str, said: str) -> None:
     """A revision must name a commit of the branch's own history."""

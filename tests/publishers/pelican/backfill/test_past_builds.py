@@ -148,7 +148,7 @@ def test_extra_settings(tmp_path: Path) -> None:
     assert len(changes_now(site)) == 2
     extra = ["-e", 'SITENAME="One"', "MORE=[1, null]", "-e", 'SITENAME="The \\u001b[31mname"']
     done = our_command(site.folder, "backfill", "--jobs", "2", *extra)
-    assert "commits are built again: -e SITENAME was missing and is now The \\x1b[31mname." in done.stderr
+    assert "all commits are built again, because -e SITENAME was missing and is now The \\x1b[31mname." in done.stderr
     assert body(site, "first.html") == "The \x1b[31mname 2024 [1, None]"
     assert changes_now(site) == [(TIMES[0], "created", "/first.html")]
     outcome = run(site, extra={"SITENAME": "The \x1b[31mname", "MORE": [1, None], "OUTPUT_PATH": "elsewhere"})

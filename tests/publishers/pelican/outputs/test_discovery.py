@@ -165,7 +165,10 @@ def test_pages_without_a_head_are_counted(tmp_path: Path) -> None:
     for name, data in pages.items():
         (tmp_path / name).write_bytes(data)
     _, hint = link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
-    assert hint == "2 pages without <head> and <title> cannot link to the documents, such as a.html: add a <title>"
+    assert hint == (
+        "2 pages have neither <head> nor <title>, so no link to the documents was added, for example a.html: add a "
+        "<title>"
+    )
     assert [(tmp_path / name).read_bytes() for name in pages] == [b"<p>A", b"<title>B</title>" + LINK, b""]
 
 
@@ -203,7 +206,7 @@ def test_no_room_for_the_link(tmp_path: Path, *, ours: bool) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_020, hard))
     try:
         with pytest.raises(
-            PublicationError, match=r"b\.html cannot be written: File too large: raise the limit of the"
+            PublicationError, match=r"b\.html cannot be written: File too large: raise the file size limit"
         ):
             link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages, ours=ours)
     finally:

@@ -337,7 +337,7 @@ FACETS = {
     "index.html": Facets(),
 }
 EMPTY = (
-    "no resource of this build matches RESOURCESYNC['sets']['mine'], so that set is empty: "
+    "no resource of this build matches RESOURCESYNC['sets']['mine'], so the set is empty: "
     "use fewer criteria, or remove the set"
 )
 
@@ -380,7 +380,7 @@ def test_what_matches_is_right(selection: Selection) -> None:
 def test_a_value_that_fits_nothing(criterion: str, value: str, near: str) -> None:
     """The warning names it, and the nearest there is; if nothing is left, the set is empty."""
     known = {"paths": "*", "types": "text/html", "categories": "news", "tags": "red", "languages": "en"}[criterion]
-    said = f"RESOURCESYNC['sets']['mine'][{criterion!r}] has {value!r}, which matches no resource of this build{near}"
+    said = f"{value!r} in RESOURCESYNC['sets']['mine'][{criterion!r}] matches no resource of this build{near}"
     assert warnings(Selection(**{criterion: (value,)})) == [said, EMPTY]
     assert warnings(Selection(**{criterion: (known, value)})) == [said]
 
