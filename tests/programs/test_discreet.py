@@ -90,7 +90,7 @@ def test_pattern_that_excludes_nothing_is_pointed_out(plain: Site) -> None:
     plain.remove("content/c.md")
     plain.commit("2024-01-02T10:00:00Z")
     said = run(plain)[1]
-    assert "RESOURCESYNC['exclude'] has 'privtae/*', which no file" in said
+    assert "'privtae/*' in RESOURCESYNC['exclude'] matches no file" in said
     assert "'c/index.html'" not in said, "it was the file of a page of before"
 
 

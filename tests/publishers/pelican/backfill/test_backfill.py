@@ -130,7 +130,9 @@ def test_a_full_disk_is_no_fault_of_a_commit(recorded: Site) -> None:
     recorded.commit(TIMES[4])
     recorded.configure()
     recorded.commit(TIMES[5])
-    with pytest.raises(PublicationError, match=r"cannot be built: OSError: .*No space left on device: free disk space"):
+    with pytest.raises(
+        PublicationError, match=r"cannot be built \(OSError: .*No space left on device\): free disk space"
+    ):
         run(recorded)
     assert not (recorded.output / "resourcesync").exists()
     assert worktrees(recorded) == []

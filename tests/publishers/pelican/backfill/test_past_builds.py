@@ -123,7 +123,7 @@ def test_missing_plugins_are_left_out_and_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(modules)
     stream = io.StringIO()
     assert run(site, stream).built == 2
-    assert "built again: a-plugin-of-then was missing and is now 1.0." in stream.getvalue()
+    assert "built again, because a-plugin-of-then was missing and is now 1.0." in stream.getvalue()
     assert body(site, "first.html") == "With it"
 
 

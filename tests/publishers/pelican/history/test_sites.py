@@ -118,7 +118,7 @@ def test_history_from_a_commit_of_no_use(tmp_path: Path) -> None:
     site.git("checkout", "-q", "main")
     with pytest.raises(HistoryError, match="'side', a commit that was never the head of this branch: use 'all'"):
         build(site, noon(3), RESOURCESYNC={"previous": "output", "history": "side"})
-    with pytest.raises(HistoryError, match=r"RESOURCESYNC\['history'\]: 'nothing' is no commit"):
+    with pytest.raises(HistoryError, match=r"RESOURCESYNC\['history'\]: 'nothing' is not a commit"):
         build(site, noon(3), RESOURCESYNC={"previous": "output", "history": "nothing"})
 
 
