@@ -32,10 +32,9 @@ class Snapshot:
     def read(cls, crawler: Crawler, top: str, documents: list[CheckedDocument]) -> Self | None:
         """Return the snapshot with these documents, or None if it is of another kind, or not all of it was read."""
         capabilities = {document.capability for document in documents}
-        dump = capabilities == {"resourcedump"}
-        if not dump and capabilities != {"resourcelist"}:
+        if capabilities not in ({"resourcelist"}, {"resourcedump"}):
             return None
-        if dump:
+        if dump := "resourcedump" in capabilities:
             manifests = _manifests(crawler, documents)
             if manifests is None:
                 return None

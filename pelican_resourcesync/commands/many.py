@@ -45,7 +45,7 @@ METRICS = (
     "status", "complete", "resources", "fetched", "size", "deleted", "left", "foreign", "differences", "seconds", "end",
 )  # fmt: skip
 #: What is imported once: where processes can be copied, each then takes milliseconds and few MB.
-_PRELOADED = ("cli", "commands.many", "destination", "terminal", "http.curl_client", "http.urllib3_client")
+_PRELOADED = ("cli", "commands.many", "http.curl_client", "http.urllib3_client")
 _WIDTH = 200
 _logger = get_logger("pelican_resourcesync")
 

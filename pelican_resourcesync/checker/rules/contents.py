@@ -85,11 +85,8 @@ def link(link: Attributes, _item: object, _doc: DocumentState) -> str | None:
 @rule("link", "X06", SHOULD, "A rel is registered with IANA, or a URI", "core §7")
 def registered(link: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     rel = link.get("rel", "")
-    return (
-        f"rel {quoted(rel)} is not registered with IANA (as of 2025)"
-        if _TOKEN.fullmatch(rel) and rel not in REGISTERED
-        else None
-    )
+    wrong = _TOKEN.fullmatch(rel) and rel not in REGISTERED
+    return f"rel {quoted(rel)} is not registered with IANA (as of 2025)" if wrong else None
 
 
 @rule("link", "X07", MUST, "pri is an integer from 1 to 999999", "core §7")
@@ -128,9 +125,7 @@ def loc(item: RawEntry, _: DocumentState) -> str | None:
     if item.locs != 1:
         return f"the entry has {item.locs or 'no'} loc"
     if item.nested:
-        return (
-            f"an element {quoted(item.nested.rpartition(' ')[2])} is inside a child of the entry that holds only text"
-        )
+        return f"an element {quoted(item.nested.rpartition(' ')[2])} is in a child of the entry that holds only text"
     if len(text) >= LONGEST_LOC:
         return f"loc has {len(text):,} characters or more"
     return f"loc {quoted(text)} is not an absolute URI"
@@ -153,22 +148,11 @@ def once(item: RawEntry, _: DocumentState) -> str | None:
     return f"the entry has two {item.repeated}" if item.repeated else None
 
 
-@rule(
-    "head",
-    "CL02",
-    MUST,
-    "A Capability List links to the Source Description with rel=up",
-    "core §9",
-    on=("capabilitylist",),
-)
-@rule(
-    "head",
-    "X13",
-    MUST,
-    "A capability document links to its Capability List with rel=up",
-    "core §6.2",
-    on=frozenset(Capability) - {"description", "capabilitylist"},
-)
+_IN_A_SET = frozenset(Capability) - {"description", "capabilitylist"}
+
+
+@rule("head", "CL02", MUST, "A Capability List links to the Source Description", "core §9", on=("capabilitylist",))
+@rule("head", "X13", MUST, "A document links to its Capability List with rel=up", "core §6.2", on=_IN_A_SET)
 def up(doc: DocumentState) -> HeadFaults:
     count = sum(link.get("rel") == "up" for link, _ in doc.head.links)
     if count != 1:

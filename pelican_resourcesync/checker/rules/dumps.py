@@ -89,11 +89,7 @@ def _without_manifest(package: CheckedPackage) -> str | None:
     if package.problem:
         return None
     if package.manifest is None:
-        return (
-            f"the package has no {MANIFEST} that can be read"
-            if MANIFEST in package.names
-            else f"the package has no {MANIFEST}"
-        )
+        return f"the package has no {MANIFEST}{' that can be read' if MANIFEST in package.names else ''}"
     expected = f"{package.listed_as}-manifest" if package.listed_as else package.manifest.capability
     if package.manifest.capability == expected and expected.endswith("-manifest"):
         return None
@@ -113,9 +109,7 @@ def all_listed(package: CheckedPackage) -> str | None:
         return None
     unlisted = [name for name in package.names if name != MANIFEST and hash(name) not in package.listed]
     return (
-        f"the manifest does not list {len(unlisted):,} of the members, such as {quoted(unlisted[0])}"
-        if unlisted
-        else None
+        f"{len(unlisted):,} of the members are not in the manifest, such as {quoted(unlisted[0])}" if unlisted else None
     )
 
 

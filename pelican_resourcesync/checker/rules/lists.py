@@ -18,13 +18,13 @@ from pelican_resourcesync.checker.scan import Attributes, RawEntry
 from pelican_resourcesync.checker.values import quoted, read_time, read_time_and_form
 from pelican_resourcesync.protocol import XML_SPACE, Capability
 
-_DESCRIPTION, _CAPABILITY_LIST = ("description",), ("capabilitylist",)
+_SD, _CAPABILITY_LIST = ("description",), ("capabilitylist",)
 _NEVER_LISTED = frozenset(("description", "capabilitylist", "resourcedump-manifest", "changedump-manifest"))
 _LISTED = frozenset(Capability) - _NEVER_LISTED
 _LISTS = ("changelist", "change-notification")
 
 #: Rules for the entries of a Source Description, a Capability List, a Change List, any list of changes, an archive.
-_for_description = partial(rule, "entry", on=_DESCRIPTION, index=False)
+_for_description = partial(rule, "entry", on=_SD, index=False)
 _for_capability_list = partial(rule, "entry", on=_CAPABILITY_LIST)
 _for_change = partial(rule, "entry", on=_LISTS, index=False)
 _for_any_change = partial(rule, "entry", on=LISTS_OF_CHANGES, index=False)
@@ -55,9 +55,7 @@ def _require_time(name: str) -> Callable[[DocumentState], HeadFaults]:
 
 
 for _identifier, _title, _of, _index, _name, _source in _REQUIRED:
-    rule("head", _identifier, MUST, f"{_title} has the attribute {_name}", _source, on=(_of,), index=_index)(
-        _require_time(_name)
-    )
+    rule("head", _identifier, MUST, f"{_title} has {_name!r}", _source, on=(_of,), index=_index)(_require_time(_name))
 
 
 def _capability(item: RawEntry) -> str:
@@ -71,15 +69,7 @@ def lists_capability_lists(item: RawEntry, _: DocumentState) -> str | None:
 
 
 @rule("head", "CL03", SHOULD, "A Capability List links to a page about the set", "core §9", on=_CAPABILITY_LIST)
-@rule(
-    "head",
-    "SD04",
-    SHOULD,
-    "A Source Description links to a page about the Source",
-    "core §8",
-    on=_DESCRIPTION,
-    index=False,
-)
+@rule("head", "SD04", SHOULD, "A Source Description links to a page about the Source", "core §8", on=_SD, index=False)
 def described(doc: DocumentState) -> HeadFaults:
     if not any(link.get("rel") == "describedby" for link, _ in doc.head.links):
         yield "the document has no link with rel=describedby", doc.head.md_line
@@ -87,16 +77,11 @@ def described(doc: DocumentState) -> HeadFaults:
 
 @_for_description("SD04", SHOULD, "An entry of a Source Description links to a page about the set", "core §8")
 def describes_sets(item: RawEntry, _: DocumentState) -> str | None:
-    return (
-        None
-        if any(link.get("rel") == "describedby" for link in item.links)
-        else "the entry has no link with rel=describedby"
-    )
+    is_described = any(link.get("rel") == "describedby" for link in item.links)
+    return None if is_described else "the entry has no link with rel=describedby"
 
 
-@_for_capability_list(
-    "CL04", MUST, "Each entry of a Capability List has a capability, and no two have the same", "core §9"
-)
+@_for_capability_list("CL04", MUST, "Each entry of a Capability List has a different capability", "core §9")
 def one_each(item: RawEntry, doc: DocumentState) -> str | None:
     capability = _capability(item)
     if not capability:
@@ -132,10 +117,10 @@ def hub(item: RawEntry, _: DocumentState) -> str | None:
     return "the entry has no link with rel=hub"
 
 
-_RESOURCE_LIST = ("resourcelist",)
+_RL = ("resourcelist",)
 
 
-@rule("entry", "RL02", SHOULD, "No listed state is later than the snapshot", "core §7", on=_RESOURCE_LIST, index=False)
+@rule("entry", "RL02", SHOULD, "No listed state is later than the snapshot", "core §7", on=_RL, index=False)
 def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
     end = doc.completed or doc.at
     if item.lastmod is None or end is None:
@@ -146,15 +131,7 @@ def in_the_snapshot(item: RawEntry, doc: DocumentState) -> str | None:
     return f"lastmod {quoted(item.lastmod)} is after the snapshot's {'completed' if doc.completed else 'at'}"
 
 
-@rule(
-    "md",
-    "RL03",
-    SHOULD,
-    "A resource's rs:md has only hash, length, type and encoding",
-    "core §7",
-    on=_RESOURCE_LIST,
-    index=False,
-)
+@rule("md", "RL03", SHOULD, "A resource has only hash, length, type and encoding", "core §7", on=_RL, index=False)
 def of_a_resource(md: Attributes, _item: RawEntry, _doc: DocumentState) -> str | None:
     for name in ("change", "datetime", "path", "capability"):
         if name in md:
@@ -294,14 +271,12 @@ def _shown(time: dt.datetime) -> str:
     return time.isoformat().replace("+00:00", "Z")
 
 
-@rule(
-    "entry", "AR02", SHOULD, "An archive states the time of each document", "arch §3", on=RESOURCE_ARCHIVES, index=False
-)
+@rule("entry", "AR02", SHOULD, "An archive has the time of each document", "arch §3", on=RESOURCE_ARCHIVES, index=False)
 def archive_at(item: RawEntry, _: DocumentState) -> str | None:
     return None if "at" in item.md else "the entry has no at"
 
 
-@_for_archived_changes("AR02", SHOULD, "An archive states the interval of each document", "arch §5")
+@_for_archived_changes("AR02", SHOULD, "An archive has the interval of each document", "arch §5")
 def archive_interval(item: RawEntry, _: DocumentState) -> str | None:
     md = item.md
     missing = [name for name in ("from", "until") if name not in md]

@@ -115,9 +115,7 @@ def archive(ref: Reference, _: Crawler) -> str | None:
     return _other(ref, f"{ref.parent.capability}{_ARCHIVE}")
 
 
-@rule(
-    "reference", "X13", MUST, "The link with rel=up points to the Capability List that lists the document", "core §6.2"
-)
+@rule("reference", "X13", MUST, "rel=up points to the Capability List that lists the document", "core §6.2")
 def up(ref: Reference, crawler: Crawler) -> str | None:
     if ref.kind != "up" or ref.parent.capability in ("capabilitylist", "description"):
         return None
@@ -129,13 +127,7 @@ def up(ref: Reference, crawler: Crawler) -> str | None:
     return f"the link with rel=up points to {quoted(ref.uri)}, but the document is listed by {quoted(owner)}"
 
 
-@rule(
-    "reference",
-    "CL02",
-    MUST,
-    "The link with rel=up points to the Source Description that lists the Capability List",
-    "core §9",
-)
+@rule("reference", "CL02", MUST, "rel=up points to the Source Description that lists the Capability List", "core §9")
 def up_of_capability_list(ref: Reference, crawler: Crawler) -> str | None:
     if ref.kind != "up" or ref.parent.capability != "capabilitylist":
         return None
@@ -152,7 +144,7 @@ def description(ref: Reference, _: Crawler) -> str | None:
     return _other(ref, "description") if ref.kind == "up" and ref.parent.capability == "capabilitylist" else None
 
 
-@rule("reference", "X13", MUST, "The link with rel=index points to the index that lists the document", "core §6.2")
+@rule("reference", "X13", MUST, "rel=index points to the index that lists the document", "core §6.2")
 def index(ref: Reference, _: Crawler) -> str | None:
     if ref.kind != "index":
         return None

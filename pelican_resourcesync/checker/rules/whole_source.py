@@ -138,14 +138,12 @@ def complete(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return () if comparison.pair.mixed else comparison.unexplained()
 
 
-@rule(
-    "pair", "CL06", MUST, "A Resource Dump has the resources of the Resource List, except for listed changes", "core §9"
-)
+@rule("pair", "CL06", MUST, "A Resource Dump has the resources of the Resource List, except listed changes", "core §9")
 def dumped(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return comparison.unexplained() if comparison.pair.mixed else ()
 
 
-@rule("pair", "RD05", MUST, "A bitstream has the hash in the Resource List, except for listed changes", "core §11.2")
+@rule("pair", "RD05", MUST, "A bitstream has the hash in the Resource List, except after listed changes", "core §11.2")
 def bitstreams(comparison: SnapshotComparison) -> Iterable[EntryFault]:
     return comparison.differing() if comparison.pair.mixed else ()
 
@@ -210,7 +208,5 @@ def _target_rule(identifier: str, rels: tuple[str, ...], sentence: str, source: 
 _target_rule("LN01", ("duplicate",), "A mirror has the bytes of the resource", "core §14.2")
 _target_rule("LN03", (PATCH,), "A patch has the stated bytes, and produces those of the entry", "core §14.4")
 _target_rule("LN05", ("memento", "timemap"), "A version has the stated bytes; a TimeMap exists", "core §14.6")
-_target_rule("LN07", ("via",), "The original exists, with the stated hash and length", "core §14.8")
-_target_rule(
-    "LN02", ("alternate", "canonical"), "A linked resource exists, with the stated hash and length", "core §14.3"
-)
+_target_rule("LN07", ("via",), "The original exists, and is as stated", "core §14.8")
+_target_rule("LN02", ("alternate", "canonical"), "A linked resource exists, and is as stated", "core §14.3")

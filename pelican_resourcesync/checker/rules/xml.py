@@ -13,13 +13,7 @@ _KNOWN_LN = frozenset(LINK)
 _INDEXES = frozenset(f"{capability}{joint}index" for capability in Capability for joint in ("", "-", "_"))
 
 
-@rule(
-    "unreadable",
-    "X01",
-    MUST,
-    "A document is well-formed XML in UTF-8, without DOCTYPE, within the size limits",
-    "core §7",
-)
+@rule("unreadable", "X01", MUST, "A document is well-formed XML in UTF-8 without DOCTYPE, within limits", "core §7")
 def readable(error: UnreadableError, _: Head) -> str | None:
     return None if error.too_large else str(error)
 
@@ -44,13 +38,10 @@ def declaration(doc: DocumentState) -> HeadFaults:
         yield "there is no XML declaration", 1
 
 
-@rule(
-    "head",
-    "X01",
-    SHOULD,
-    "Elements in the namespaces of Sitemaps and ResourceSync are defined in their schemas",
-    "core §7",
-)
+_DEFINED = "Elements in the namespaces of Sitemaps and ResourceSync are defined in their schemas"
+
+
+@rule("head", "X01", SHOULD, _DEFINED, "core §7")
 def strange_children(doc: DocumentState) -> HeadFaults:
     for name, line in doc.head.strange:
         yield f"the element {quoted(name.rpartition(' ')[2])} is not defined in its namespace", line
@@ -63,13 +54,7 @@ def kind_of_entry(item: RawEntry, doc: DocumentState) -> str | None:
     return f"a {doc.head.root} lists a {item.tag} element"
 
 
-@rule(
-    "entry",
-    "X01",
-    SHOULD,
-    "Elements in the namespaces of Sitemaps and ResourceSync are defined in their schemas",
-    "core §7",
-)
+@rule("entry", "X01", SHOULD, _DEFINED, "core §7")
 def strange_fields(item: RawEntry, _: DocumentState) -> str | None:
     return f"the element {quoted(item.strange.rpartition(' ')[2])} is not defined for entries" if item.strange else None
 
