@@ -40,4 +40,4 @@ class InventoryError(BridgeError):
 
 
 class CrosswalkError(BridgeError):
-    """Raised when no crosswalk produces a metadata format; the message lists the available ones."""
+    """Raised when a crosswalk cannot be used, or makes no record; the message names its file."""

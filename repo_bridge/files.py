@@ -40,7 +40,6 @@ class RecordFiles:
         self.folder = folder
         self._top = str(folder)  # there may be a million files: strings are faster than paths
         self._published = published
-        self._is_first = not published.is_dir()
         self._made: set[str] = set()
 
     def published(self) -> int:
@@ -53,7 +52,7 @@ class RecordFiles:
         with _failing(path):
             new = self._room(path)
             try:
-                if not self._is_first and (old := self._published / path).is_file() and _holds(old, content):
+                if (old := self._published / path).is_file() and _holds(old, content):
                     link_or_copy(old, new)
                 else:
                     with open(new, "xb") as stream:  # noqa: PTH123 - strings are faster than paths

@@ -191,7 +191,7 @@ class DryRun(PublicCounts):
         """Return a summary of what would be published, set by set with examples, and of what would stop it."""
         lines = [*expectations(self.sets), *self.sentences()]
         reasons = [expected.explained for expected in self.sets.values() if expected.explained]
-        lines += [f"Deleted, {explanation_of(explained)}." for explained in reasons]
+        lines += [f"Deletions {explanation_of(explained)}." for explained in reasons]
         lines += [items.sentence(reason) for reason, items in self.hidden.items()]
         if self.hidden_files:
             lines.append(f"Not public: {format_count(self.hidden_files, 'file')} of public items (rules 4 to 6).")
@@ -446,7 +446,7 @@ def _many_deleted(publication: Publication) -> Iterator[str]:
     deleted = publication.new[ChangeKind.DELETED]
     before = publication.resources - publication.new[ChangeKind.CREATED] + deleted
     if publication.notes and not are_few(deleted, before):
-        why = publication.notes[0].removeprefix("deleted, ")
+        why = publication.notes[0].removeprefix("deletions ")
         yield f"{deleted:,} of {before:,} resources are listed as deleted: {why}"
 
 

@@ -112,15 +112,13 @@ def _beside(connection: Connection) -> Connection | None:
     Returns `None` if the server allows no further connection or does not share the snapshot.
     """
     snapshot = str(connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one())
-    try:
+    with suppress(DBAPIError):
         other = connection.engine.connect()
-    except DBAPIError:
-        return None
-    try:
-        return _begun(other, snapshot)
-    except DBAPIError:
-        other.close()
-        return None
+        try:
+            return _begun(other, snapshot)
+        except DBAPIError:
+            other.close()
+    return None
 
 
 @contextmanager

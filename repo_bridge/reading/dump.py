@@ -423,26 +423,20 @@ def import_dump(  # noqa: PLR0913 - keyword-only options
         with failing_disk(f"{export} cannot be written", kind=DumpError):
             part.unlink(missing_ok=True)
             os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # it has what is not public, too
-            with _explained(export), closing(_open(part)) as connection:
+            with closing(_open(part)) as connection:
                 rows = _load(dump, connection, on_rows)
             with open_database(f"sqlite:///{part}") as database:
                 found = find_tables(database, version).version
-            with _explained(export), closing(_open(part)) as connection:
+            with closing(_open(part)) as connection:
                 rows["metadatavalue"] -= _remove_hidden(connection, hidden_fields)
             if not dry_run:
                 part.replace(export)
-    finally:
-        part.unlink(missing_ok=True)
-    return ImportResult(version=found, rows=rows)
-
-
-@contextmanager
-def _explained(export: Path) -> Iterator[None]:
-    try:
-        yield
     except sqlite3.Error as error:
         message = f"{export} cannot be written: {error}: free disk space, or choose another file"
         raise DumpError(message) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return ImportResult(version=found, rows=rows)
 
 
 def _open(file: Path) -> sqlite3.Connection:

@@ -19,7 +19,6 @@ from typing import NamedTuple
 from lxml import etree
 
 from pelican_resourcesync.protocol import escape_any_text
-from repo_bridge import CrosswalkError
 from repo_bridge.model import ELEMENTS, Field, Item, MetadataValue
 from repo_bridge.records.own_formats import ORIGINAL, Dim, Made, PlacedFiles, Xoai, own_format, stylesheet
 
@@ -323,11 +322,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
 def find_formats(prefixes: Iterable[str], own: Mapping[str, Path]) -> tuple[Format, ...]:
     """Return the formats with these prefixes, each once; `own` are the files of the user's own ones.
 
-    Raises `CrosswalkError` for an unknown prefix, and for a file that cannot be used.
+    Raises `CrosswalkError` for a file that cannot be used.
     """
-    asked = tuple(dict.fromkeys(prefixes))
-    for prefix in asked:
-        if prefix not in FORMATS and prefix not in own:
-            message = f"there is no metadata format {prefix!r}: there are {', '.join([*FORMATS, *own])}"
-            raise CrosswalkError(message)
+    asked = dict.fromkeys(prefixes)
     return tuple(own_format(prefix, own[prefix]) if prefix in own else FORMATS[prefix] for prefix in asked)

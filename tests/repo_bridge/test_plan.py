@@ -187,9 +187,9 @@ def test_other_address(press: Press) -> None:
     with pytest.raises(PublicationError, match=r"every URI would change: restore the address, or set moved-from to"):
         press.publish(library(), 1, **other)
     moved = press.publish(library(), 1, **other, moved_from=BASE)
-    assert moved.publications[SET].notes == ("deleted, explained by base-url: 9",)  # the records; files are DSpace's
+    assert moved.publications[SET].notes == ("deletions explained by base-url: 9",)  # the records; files are DSpace's
     moved = press.publish(library(), 2, **other, ui_url="https://new.example", allow_deletions=True)
-    assert moved.publications[SET].notes == ("deleted, explained by ui-url or server-url: 9",)
+    assert moved.publications[SET].notes == ("deletions explained by ui-url or server-url: 9",)
 
 
 def test_guard_is_of_the_whole(press: Press) -> None:

@@ -277,7 +277,7 @@ def test_guard_and_what_the_database_says(press: Press, edited: tuple[int, ...],
     deleted = {row["uuid"] for row in rows["bitstream"] if row["deleted"]}
     rows["bundle2bitstream"] = [row for row in rows["bundle2bitstream"] if row["bitstream_id"] not in deleted]
     foreseen = press.dry_run(rows, 1)
-    assert f"Deleted, {said}." in foreseen.text()
+    assert f"Deletions {said}." in foreseen.text()
     if stops:
         assert f"are missing; {said})" in foreseen.stopped
         with pytest.raises(PublicationError, match="--allow-deletions") as error:
@@ -287,7 +287,7 @@ def test_guard_and_what_the_database_says(press: Press, edited: tuple[int, ...],
         return
     assert foreseen.stopped == ""
     outcome = press.publish(rows, 1)
-    assert f"deleted, {said}" in outcome.text("https://e.org")
+    assert f"deletions {said}" in outcome.text("https://e.org")
     (warning,) = outcome.warnings
     assert warning.endswith(f" of 20 resources are listed as deleted: {said}")
 
