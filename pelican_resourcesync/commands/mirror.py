@@ -74,8 +74,8 @@ def _update(mirror: Mirror, arguments: Namespace) -> _Report:
     return _plan_report(mirror.plan()) if arguments.dry_run else _result_report(mirror.run(), arguments.folder)
 
 
-def _compare(mirror: Mirror, arguments: Namespace) -> _Report:
-    return _audit_report(mirror.audit(), arguments.folder)
+def _compare(mirror: Mirror, _arguments: Namespace) -> _Report:
+    return _audit_report(mirror.audit())
 
 
 def _correct(mirror: Mirror, arguments: Namespace) -> _Report:
@@ -204,14 +204,14 @@ def _result_report(result: MirrorResult, folder: Path) -> _Report:
     return DONE if result.complete else INCOMPLETE, lines, counts, uris
 
 
-def _audit_report(differences: Differences, folder: Path) -> _Report:
+def _audit_report(differences: Differences) -> _Report:
     lines = [f"{difference.uri} {difference.what}" for difference in differences]
     count = format_count(len(differences), "resource")
     if all(difference.is_unknown for difference in differences):
         files = f", but has {format_count(len(differences), 'file')} of its own" if differences else ""
-        lines.append(f"{folder} matches the Source{differences.plan.without}{files}.")
+        lines.append(f"The copy matches the Source{differences.plan.without}{files}.")
     else:
-        lines.append(f"{folder} differs from the Source in {count}. Correct it with `pelican-resourcesync repair`.")
+        lines.append(f"The copy differs from the Source in {count}. Correct it with `pelican-resourcesync repair`.")
     uris = {"differences": {difference.uri: difference.what for difference in differences}}
     counts = {"differences": len(differences), "foreign": differences.plan.foreign}
     return PROBLEMS if differences else DONE, lines, counts, uris

@@ -48,16 +48,16 @@ def test_what_it_says(source: FakeSource, tmp_path: Path, capsys: pytest.Capture
     assert (code, err) == (0, "")
     assert out.startswith(f"Complete: {folder} has 5 resources; 5 fetched (19 bytes), 0 deleted in ")
     assert out.count("\n") == 1
-    assert run(capsys, "audit", source.url, folder)[:2] == (0, f"{folder} matches the Source.\n")
+    assert run(capsys, "audit", source.url, folder)[:2] == (0, "The copy matches the Source.\n")
     (folder / "a.html").unlink()
     code, out, _ = run(capsys, "audit", source.url, folder)
     assert (code, out.splitlines()[0]) == (1, f"{source.url}a.html is missing or damaged in the copy")
-    assert "differs from the Source in 1 resource. Correct it with `pelican-resourcesync repair`" in out
+    assert "The copy differs from the Source in 1 resource. Correct it with `pelican-resourcesync repair`" in out
     assert run(capsys, "repair", source.url, folder)[0] == 0
     (folder / "old.html").write_text("stale")
     code, out, _ = run(capsys, "audit", source.url, folder)
     unknown = "old.html is unknown to the mirror: remove it, unless it is yours\n"
-    assert (code, out) == (1, f"{unknown}{folder} matches the Source, but has 1 file of its own.\n")
+    assert (code, out) == (1, f"{unknown}The copy matches the Source, but has 1 file of its own.\n")
     code, out, _ = run(capsys, "repair", source.url, folder)
     assert (code, out.startswith("Not deleted: old.html (the mirror has no record")) == (3, True)
     (folder / "old.html").unlink()
@@ -282,7 +282,7 @@ def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureF
     options = "--allow-host a.test --allow-host b.test --allow-host c.test"
     without = f", without 4 resources on hosts such as a.test, b.test, c.test ({options} takes them)"
     assert (code, out.startswith(f"Complete{without}: {tmp_path}/copy has 5 resources; ")) == (0, True)
-    audited = f"{tmp_path}/copy matches the Source{without}.\n"
+    audited = f"The copy matches the Source{without}.\n"
     assert run(capsys, "audit", source.url, tmp_path / "copy")[:2] == (0, audited)
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(
         b"</urlset>", entry("file:///etc/passwd").encode() + b"</urlset>"

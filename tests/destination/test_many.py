@@ -422,7 +422,7 @@ def test_lines(three: tuple[FakeSource, Path], capsys: pytest.CaptureFixture[str
     (config.parent / "one/a.html").unlink()
     assert main(["audit", "--config", str(config)]) == 2
     out = capsys.readouterr().out
-    assert f"one: {config.parent}/one differs from the Source in 1 resource" in out
+    assert "one: The copy differs from the Source in 1 resource" in out
     assert "  complete   1\n  different  1  one\n  failed     1" in out
     source.site.manners["a.html"] = status(403)
     assert main(["repair", "--config", str(config)]) == 2
