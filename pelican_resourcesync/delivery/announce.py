@@ -174,9 +174,8 @@ class PublishedSite:
         base, number, end = match[1], int(match[2]), match[3] or ""
         before = [f"{base}{end}", f"{base}/"] if number == 2 else [f"{uri[: match.start(2)]}{number - 1}{end}"]  # noqa: PLR2004 - the first after it
         path = Layout(self.siteurl, name, state.restart_number).change_data(starts[-1])
-        titles = {
-            change.uri: change.title for change in reversed(parse_shown(self._document(state, path), path).changes)
-        }
+        changes = reversed(parse_shown(self._document(state, path), path).changes)
+        titles = {change.uri: change.title for change in changes}
         return titles.get(uri) == "" and any(page in titles or self._lists(state, page) for page in before)
 
     def _lists(self, state: PublicationState, uri: str) -> bool:

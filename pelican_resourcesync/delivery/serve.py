@@ -95,9 +95,8 @@ class ServedFolder:
         if path.startswith(TIMEGATE):
             uri = quote(path.removeprefix(TIMEGATE), safe=_URI) + query
             return self._negotiated(uri, asked or _date(datetime.now(UTC)), leads=True)
-        uri = next(
-            (uri_of_path(publication.layout.siteurl, path) + query for publication, _ in self._publications()), ""
-        )
+        siteurls = (publication.layout.siteurl for publication, _ in self._publications())
+        uri = next((uri_of_path(siteurl, path) + query for siteurl in siteurls), "")
         found = self._versions_of(uri)
         if asked is not None and uri and (found or not path.startswith(f"{FOLDER}/")):  # where records are resources
             return self._negotiated(uri, asked)
@@ -178,9 +177,8 @@ class ServedFolder:
 
 def _selected(versions: list[Version], time: datetime) -> Version:
     """Return the version for a time; its seconds count, because `Accept-Datetime` has no parts of them."""
-    begun = [
-        version for version in versions if (begin := parse_time(version.time)) and begin.replace(microsecond=0) <= time
-    ]
+    times = ((version, parse_time(version.time)) for version in versions)
+    begun = [version for version, begin in times if begin and begin.replace(microsecond=0) <= time]
     return begun[-1] if begun else next(version for version in versions if version.name)
 
 

@@ -51,6 +51,8 @@ from pelican_resourcesync.system.strict_json import parse_json
 LEASE = f"{FOLDER}/upload.json"
 _LEASE_TIME = 3 * Bucket.LONGEST_REQUEST
 _LARGE = 16_000_000  # bytes from which on a file is sent in parts
+#: The size of each file of an output, and the SHA-256 that is listed, or an empty text.
+_Files = dict[str, tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,7 @@ class _Comparison:
     """
 
     def __init__(
-        self,
-        output: Path,
-        bucket: Bucket,
-        sets: Sequence[PreviousPublication],
-        files: dict[str, tuple[int, str]],
-        lease: "_Lease",
+        self, output: Path, bucket: Bucket, sets: Sequence[PreviousPublication], files: _Files, lease: "_Lease"
     ) -> None:
         self._output, self._bucket, self._lease = output, bucket, lease
         self._there = bucket.files()
@@ -208,7 +205,7 @@ def step_files(output: Path, step: int) -> list[str]:
         return [path for path in upload_order(output_files(output, sets)) if kind_of(path).step == step]
 
 
-def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str, tuple[int, str]]:
+def output_files(output: Path, sets: Sequence[PreviousPublication]) -> _Files:
     """Return the size of each file of an output, and the SHA-256 that is listed, or an empty text.
 
     Private files are left out, and so are links out of the output that are not listed. `sets` are what was read. Raises
@@ -224,11 +221,8 @@ def output_files(output: Path, sets: Sequence[PreviousPublication]) -> dict[str,
                     raise _missing(output / path)
             listed |= {**publication.state.superseded, **publication.state.documents, **resources}
             listed[publication.layout.state] = publication.state.digest
-        return {
-            path: ((output / path).stat().st_size, listed.get(path, ""))
-            for path, leads_out in sorted(found.items())
-            if path in listed or not leads_out
-        }
+        paths = sorted(path for path, leads_out in found.items() if path in listed or not leads_out)
+        return {path: ((output / path).stat().st_size, listed.get(path, "")) for path in paths}
     except OSError as error:
         raise _missing(error.filename) from error
 
@@ -316,11 +310,8 @@ def _listed_in_bucket(
             listed |= {**theirs.superseded, **theirs.documents}
             if theirs.began == publication.state.began:  # every change since then is later than its time
                 at = render_time(theirs.at)
-                listed |= {
-                    path: digest
-                    for path, digest, changed in _resources(publication, files)
-                    if digest and not is_later(changed, at)
-                }
+                resources = _resources(publication, files)
+                listed |= {path: digest for path, digest, changed in resources if digest and not is_later(changed, at)}
     return listed
 
 

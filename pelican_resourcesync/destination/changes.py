@@ -389,10 +389,9 @@ class Changes:
                     now.pop(listed.uri, None)
                     if listed.change != DELETED and self._options.wants(listed.uri, listed.type):
                         now[listed.uri] = listed
-            self._db.executemany(
-                "UPDATE change SET kind = 'updated', hash = ?, length = ?, time = ?, type = ?, links = ? WHERE uri = ?",
-                [(*row_of(listed)[2:], listed.uri) for listed in now.values()],
-            )
+            update = "UPDATE change SET kind = 'updated', hash = ?, length = ?, time = ?, type = ?, links = ?"
+            updated = [(*row_of(listed)[2:], listed.uri) for listed in now.values()]
+            self._db.executemany(f"{update} WHERE uri = ?", updated)
 
     def _current(self, one: SourceSet) -> Iterator[ListedResource]:
         """Yield what the Resource List of a set has, and then what changed after it."""

@@ -258,9 +258,8 @@ class Fetch:
         self._installer.finish()
         for page in self._state.to_fetch(by_patches=True):
             listed = {pending.uri: listed_patches(pending.patches or "") for pending in page}
-            patches = {
-                one.uri: ResourceSink(one, self._copy.part(one.uri)) for needed in listed.values() for one in needed
-            }
+            needed = [patch for patches_of_one in listed.values() for patch in patches_of_one]
+            patches = {patch.uri: ResourceSink(patch, self._copy.part(patch.uri)) for patch in needed}
             allowed = {uri: sink for uri, sink in patches.items() if self._source.allows(uri)}
             self._source.requests += len(allowed)
             for _ in self._mirrors.receive(allowed, {}, []):

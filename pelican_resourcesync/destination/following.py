@@ -180,7 +180,6 @@ class _Follower:
     _state: CopyState
     _source: Source
     _mirrors: Mirrors
-    _changes: Changes
     _packed: "_Packed"
 
     def __init__(self, source: str, options: FollowOptions) -> None:
@@ -208,26 +207,23 @@ class _Follower:
             if (file := self._options.contents) is not None:
                 mark = self.cursor.contents if self.cursor else None
                 self._contents = stack.enter_context(closing(Contents(Path(file), mark)))
-            self._changes = Changes(self._source, self._state, self._contents, self.notes)
+            changes = Changes(self._source, self._state, self._contents, self.notes)
             self._source.read_robots()
             for _ in range(_ROUNDS):
                 self._changed = False
-                yield from self._round()
+                yield from self._round(changes)
                 if not self._changed:
                     break
         postponed = self.cursor.postponed if self.cursor else {}
         if postponed:
             named = [f"{shown(uri)} ({self._reasons.get(uri, 'not tried')})" for uri in list(postponed)[:_NAMED]]
             more = f", and {len(postponed) - _NAMED:,} more" if len(postponed) > _NAMED else ""
-            message = (
-                f"{len(postponed):,} of the resources cannot be fetched; the next run tries again: "
-                f"{'; '.join(named)}{more}"
-            )
+            reasons = f"{'; '.join(named)}{more}"
+            message = f"{len(postponed):,} of the resources cannot be fetched; the next run tries again: {reasons}"
             raise IncompleteError(message, may_pass=not postponed.keys() <= self._lasting)
 
-    def _round(self) -> Iterator[FollowedChange]:
+    def _round(self, changes: Changes) -> Iterator[FollowedChange]:
         """Yield what is new, and leave the cursor where that ends."""
-        changes = self._changes
         now, again = changes.read(self.cursor)
         self.foreign = changes.foreign
         self.notes += [note for note in self._source.notes if note not in self.notes]
@@ -244,12 +240,9 @@ class _Follower:
             if self._content and now.after is not None and self._options.by != "lists":
                 self._packed.open(changes.sets, left, size, always=self._options.by == "dumps")
             for page in changes.pages():
-                # Without content, those that cannot be read are postponed all the same.
-                wanted = [
-                    resource
-                    for resource, *_ in page
-                    if resource.change != DELETED and (self._content or why_unreadable(resource.hash))
-                ]
+                wanted = [resource for resource, *_ in page if resource.change != DELETED]
+                if not self._content:  # those that cannot be read are postponed all the same
+                    wanted = [resource for resource in wanted if why_unreadable(resource.hash)]
                 sinks = {one.uri: ResourceSink(one, f"{self._state.parts}/{part_name(one.uri)}") for one in wanted}
                 try:
                     received = self._receive(wanted, sinks)

@@ -67,11 +67,8 @@ class Mirrors:
     def request(self, sink: ResourceSink, mirrors: str, headers: dict[str, str]) -> Request:
         """Return the request of a resource: to one of its best mirrors, in turn, or to its own URI if none is left."""
         uri = sink.expected.uri
-        left = [
-            (pri, url)
-            for pri, url in json.loads(mirrors)
-            if origin(url) not in self._unusable and (uri, url) not in self._failed
-        ]
+        usable = [(pri, url) for pri, url in json.loads(mirrors) if origin(url) not in self._unusable]
+        left = [(pri, url) for pri, url in usable if (uri, url) not in self._failed]
         best = [url for pri, url in left if pri == left[0][0]]
         self._turn += 1
         request = self._source.request(best[self._turn % len(best)] if best else uri, sink, headers)
@@ -156,18 +153,13 @@ _RENDERER = Renderer(Root.URLSET, 2017)
 
 def links_of_copy(resource: ListedResource) -> str:
     """Return the links of the copy of a resource, as XML: where it comes from at first, then what else holds for it."""
-    own = Link(
-        href=resource.uri,
-        rel="via",
-        modified=parse_datetime(resource.time) if resource.time else None,
-        hash=() if why_unreadable(resource.hash) else parse_hashes(resource.hash),
-        length=resource.length,
-        type=resource.type or None,
-    )
+    modified = parse_datetime(resource.time) if resource.time else None
+    hashes = () if why_unreadable(resource.hash) else parse_hashes(resource.hash)
+    kind, length = resource.type or None, resource.length
+    own = Link(href=resource.uri, rel="via", modified=modified, hash=hashes, length=length, type=kind)
     via = next((link for link in resource.links if link.rel == "via"), own)
-    kept = (
-        replace(link, href=uri_of(link.href, resource.uri)) for link in resource.links if link.rel in _LINKS_OF_COPY
-    )
+    others = (link for link in resource.links if link.rel in _LINKS_OF_COPY)
+    kept = (replace(link, href=uri_of(link.href, resource.uri)) for link in others)
     for links in ((via, *kept), (own,)):  # those of the Source may be invalid
         with suppress(DocumentError):
             return _RENDERER.entry_links(links)

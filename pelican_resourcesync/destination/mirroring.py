@@ -39,7 +39,7 @@ from pelican_resourcesync.destination.state import (
     log_change,
     open_state,
     save_trusted,
-    unwritable,
+    writing_to,
 )
 from pelican_resourcesync.destination.wacz import captures, require_wacz, write_wacz
 from pelican_resourcesync.errors import IncompleteError, MirrorError, SettingsError, failing_disk
@@ -68,13 +68,11 @@ class States:
 
         Raises `MirrorError` if states cannot be switched here, and `IncompleteError` if another run is at work.
         """
-        try:
+        with writing_to(self._home):
             self._home.mkdir(parents=True, exist_ok=True)
             if not can_exchange(self._home):
                 message = f"folders cannot be exchanged on this system or disk ({self._home}): leave out --atomic"
                 raise MirrorError(message)
-        except OSError as error:
-            raise unwritable(self._home, error) from error
         outcome, then = f"{self._home} cannot be read or written", ", and run it again"
         busy = f"another mirror is working in {self.folder}: wait until it is done"
         with locked(self._home / "lock", busy), failing_disk(outcome, kind=IncompleteError, then=then):
@@ -248,9 +246,7 @@ class Mirror:
                     message = f"the copy cannot be compared, because parts of the Source cannot be read: {unread}"
                     raise IncompleteError(message)
                 gone = {stored.uri for stored in state.to_delete()}
-                found = [
-                    Difference(uri, self._difference(state, uri, gone=uri in gone)) for uri, _ in state.missing(-1)
-                ]
+                found = [Difference(uri, self._difference(state, uri, gone)) for uri, _ in state.missing(-1)]
                 state.roll_back()
             named = {difference.uri for difference in found}
             found += [Difference(uri, "is missing or damaged in the copy") for uri in damaged - named]
@@ -408,7 +404,7 @@ class Mirror:
         paths = (path for path in copy_of(state).paths() if not path.startswith(own))
         return sorted(path for path in paths if may_be_copy(path) and not state.has_path(path))
 
-    def _difference(self, state: CopyState, uri: str, *, gone: bool) -> str:
-        if gone:
+    def _difference(self, state: CopyState, uri: str, gone: set[str]) -> str:
+        if uri in gone:
             return "is in the copy but no longer listed"
         return "has changed at the Source" if state.stored(uri) else "is not in the copy"

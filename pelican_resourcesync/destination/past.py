@@ -313,11 +313,9 @@ class Past:
         self._apply(run, "", snapshot.completed, before=True)
         with self._entries(snapshot) as listed:
             known = self._state.db.execute
-            self._insert(
-                _version(resource, "")
-                for resource in listed
-                if not known("SELECT 1 FROM version WHERE uri = ?", (resource.uri,)).fetchone()
-            )
+            query = "SELECT 1 FROM version WHERE uri = ?"
+            unchanged = (resource for resource in listed if not known(query, (resource.uri,)).fetchone())
+            self._insert(_version(resource, "") for resource in unchanged)
             last = known("SELECT max(begin) FROM version WHERE hash = '' AND begin <> ''").fetchone()[0]
         return max(time, last or "")
 
@@ -346,9 +344,8 @@ class Past:
         query = """SELECT h.*, v.begin FROM history h
             JOIN version v ON v.uri = h.uri AND v.hash = '' AND h.begin < v.until AND h.until > v.begin"""
         known = self._state.db.execute(query).fetchall()
-        self._state.db.executemany(
-            "DELETE FROM version WHERE uri = ? AND begin = ?", {(row[0], row[-1]) for row in known}
-        )
+        replaced = {(row[0], row[-1]) for row in known}
+        self._state.db.executemany("DELETE FROM version WHERE uri = ? AND begin = ?", replaced)
         self._insert(row[:-1] for row in known)
 
     @contextmanager
@@ -373,17 +370,11 @@ class Past:
         if self._state.versions is not None:  # it has a time
             uri = f"substr({uri}, 1, length({uri}) - {len('#2024-01-31T12:00:00.000000Z')})"
         if self._load_live():
-            db.execute(
-                f"""UPDATE pending SET reason = 'its bytes from that time are no longer available'
-                WHERE {listed} AND mirrors = '[]'
-                AND NOT EXISTS (SELECT 1 FROM live o WHERE o.uri = {uri} AND {_SAME.format("pending")})""",  # noqa: S608
-                (bit,),
-            )
-        db.execute(
-            f"""UPDATE pending SET reason = 'its state at that time is not known' WHERE {listed}
-            AND hash = '' AND time = ''""",  # noqa: S608
-            (bit,),
-        )
+            update = "UPDATE pending SET reason = 'its bytes from that time are no longer available'"
+            there = f"SELECT 1 FROM live o WHERE o.uri = {uri} AND {_SAME.format('pending')}"  # noqa: S608
+            db.execute(f"{update} WHERE {listed} AND mirrors = '[]' AND NOT EXISTS ({there})", (bit,))
+        update = "UPDATE pending SET reason = 'its state at that time is not known'"
+        db.execute(f"{update} WHERE {listed} AND hash = '' AND time = ''", (bit,))
         return self._state.number("SELECT count(*) FROM pending WHERE reason <> ''")
 
     def _load_live(self) -> bool:
@@ -401,11 +392,8 @@ class Past:
         self._state.db.execute("DELETE FROM packed")
         for package in self.packages(""):
             try:
-                rows = (
-                    (resource.uri, resource.hash, resource.time)
-                    for resource in self._packages.read(package)
-                    if resource.path
-                )
+                members = (resource for resource in self._packages.read(package) if resource.path)
+                rows = ((resource.uri, resource.hash, resource.time) for resource in members)
                 self._state.db.executemany("INSERT OR REPLACE INTO packed VALUES (?, ?, ?)", rows)
             except _FAILURES:
                 continue

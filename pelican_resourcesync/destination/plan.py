@@ -139,9 +139,8 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
     result.requests = source.requests - begin
     result.foreign = sum(planner.found[1] for planner in planners)
     result.hosts = list(dict.fromkeys(host for planner in planners for host in planner.found[2]))
-    result.fetch = state.number("SELECT count(*) FROM pending")
-    result.size = state.number("SELECT CAST(total(length) AS INTEGER) FROM pending")
-    result.unknown = state.number("SELECT count(*) FROM pending WHERE length IS NULL")
+    query = "SELECT count(*), CAST(total(length) AS INTEGER), count(*) - count(length) FROM pending"
+    result.fetch, result.size, result.unknown = state.db.execute(query).fetchone()
     result.delete = state.number("SELECT count(*) FROM membership WHERE sets = 0")
     if result.fetch and (refused := dict.fromkeys(host for planner in planners for host in planner.mirrors.refused)):
         note = f"the Source has mirrors on other hosts: to use them as well, add {allowing(refused)}"
@@ -155,11 +154,8 @@ def plan(state: CopyState, source: Source, options: MirrorOptions, *, reconcile:
 def refuse_deletions(gone: int, there: int, limit: float, outcome: str) -> None:
     """Raise `IncompleteError` if more than `limit` percent is gone of what was there."""
     if gone * 100 > limit * there and (gone > FEW or gone == there):
-        enough = min(100, -(-gone * 100 // there))
-        message = (
-            f"{gone:,} {outcome}. If that is right, run it again with --max-deletions {enough} (in Python: "
-            f"max_deletions={enough})"
-        )
+        most = min(100, -(-gone * 100 // there))
+        message = f"{gone:,} {outcome}. If that is right, add --max-deletions {most} (in Python: max_deletions={most})"
         raise IncompleteError(message, may_pass=False)
 
 
@@ -254,10 +250,8 @@ class _Planner:
     def _remember(self, position: Position) -> None:
         """Remember how far the set was followed, unless that is a time to come."""
         if position.is_ahead:
-            self._note(
-                f"the lists are dated {position.at}, later than this machine's clock: until then, the copy is compared "
-                "with the Resource List in each run"
-            )
+            until = "until then, each run compares all of the Resource List"
+            self._note(f"the lists are dated {position.at}, later than this machine's clock: {until}")
             position = Position("")
         self._state.set(self._key, position.remembered())
 
@@ -292,9 +286,7 @@ class _Planner:
             for resource in past.resources(time):
                 self._add(resource, gone=False, more=1)
         else:
-            there = (
-                PastVersion(resource, min(resource.time or time, time), NEVER) for resource in past.resources(time)
-            )
+            there = (PastVersion(one, min(one.time or time, time), NEVER) for one in past.resources(time))
             for version in {version.key: version for version in (there if time else past.versions())}.values():
                 self._add(version.resource._replace(uri=version.key), gone=False, more=1)
                 other = versions.setdefault(version.key, version)  # of another set
@@ -390,7 +382,7 @@ class _Planner:
             if self._unusable:
                 message = (
                     f"{self._unusable}. {what}, and cannot replace them: nothing was changed. Tell the publisher, and "
-                    "try again when there is a newer Resource List; --accept-older goes back to this one"
+                    "try again when a newer Resource List is published, or add --accept-older to go back to this one"
                 )
             raise IncompleteError(message)
         self._clear()
@@ -464,11 +456,8 @@ class _Planner:
         self._write()
         db, bit = self._state.db, self.bit
         db.execute("UPDATE entry SET gone = 1 WHERE NOT wanted")
-        db.execute(
-            "INSERT INTO membership SELECT uri, ?1 FROM entry WHERE NOT gone "
-            "ON CONFLICT (uri) DO UPDATE SET sets = sets | ?1 WHERE sets & ?1 = 0",
-            (bit,),
-        )
+        insert = "INSERT INTO membership SELECT uri, ?1 FROM entry WHERE NOT gone ON CONFLICT (uri)"
+        db.execute(f"{insert} DO UPDATE SET sets = sets | ?1 WHERE sets & ?1 = 0", (bit,))
         unlisted = (
             "NOT IN (SELECT uri FROM entry WHERE NOT gone)" if complete else "IN (SELECT uri FROM entry WHERE gone)"
         )
@@ -567,12 +556,9 @@ class _Wanted:
     def __init__(self, state: CopyState, bit: int, *, greedy: bool) -> None:
         self._db, self._greedy = state.db, greedy
         self._db.execute("DROP TABLE IF EXISTS temp.wanted")
-        self._db.execute(
-            """CREATE TEMP TABLE wanted AS
-            SELECT time, count(*) n, total(coalesce(min(patched, length), length, ?)) size
-            FROM pending JOIN membership USING (uri) WHERE sets & ? GROUP BY time""",
-            (_UNKNOWN, bit),
-        )
+        sums = """SELECT time, count(*) n, total(coalesce(min(patched, length), length, ?)) size
+            FROM pending JOIN membership USING (uri) WHERE sets & ? GROUP BY time"""
+        self._db.execute(f"CREATE TEMP TABLE wanted AS {sums}", (_UNKNOWN, bit))
         self._db.execute("CREATE INDEX temp.wanted_time ON wanted (time)")
         self.all = self.count("1", ())
         self._stored = state.count()

@@ -182,10 +182,8 @@ class CopyState:
 
     def invalidate(self, uris: Iterable[str]) -> None:
         """Forget what resources of the copy are, so that they are fetched again."""
-        self.db.executemany(
-            "UPDATE resource SET listed = '', digest = '', time = '', etag = '' WHERE uri = ?",
-            [(uri,) for uri in uris],
-        )
+        rows = [(uri,) for uri in uris]
+        self.db.executemany("UPDATE resource SET listed = '', digest = '', time = '', etag = '' WHERE uri = ?", rows)
 
     # What is to be done
 
@@ -218,9 +216,8 @@ class CopyState:
 
     def postpone(self, reasons: Mapping[str, str]) -> None:
         """Record why resources cannot be fetched; others go on."""
-        self.db.executemany(
-            "UPDATE pending SET reason = ? WHERE uri = ?", [(reason, uri) for uri, reason in reasons.items()]
-        )
+        rows = [(reason, uri) for uri, reason in reasons.items()]
+        self.db.executemany("UPDATE pending SET reason = ? WHERE uri = ?", rows)
 
     def missing(self, most: int) -> list[tuple[str, str]]:
         """Return what is still to be done, with the reasons."""
@@ -243,10 +240,8 @@ class CopyState:
             self.invalidate([stored.uri])
         else:
             self.db.execute("DELETE FROM resource WHERE uri = ?", (stored.uri,))
-        self.db.execute(
-            "INSERT OR REPLACE INTO pending (uri, hash, length, time, reason) VALUES (?, ?, ?, ?, ?)",
-            (stored.uri, stored.listed, stored.length, stored.time, reason),
-        )
+        row = (stored.uri, stored.listed, stored.length, stored.time, reason)
+        self.db.execute("INSERT OR REPLACE INTO pending (uri, hash, length, time, reason) VALUES (?, ?, ?, ?, ?)", row)
 
     def delete(self, uris: Iterable[str]) -> None:
         """Record that resources are no longer in the copy, nor to be fetched."""
@@ -286,28 +281,24 @@ class CopyState:
             yield rows
 
 
+#: Returns whether a copy is of the Source, although another URL of the Source was given before.
+_IsSame = Callable[[CopyState], bool]
+
+
 @contextmanager
 def open_state(
-    folder: Path,
-    source: str,
-    *,
-    adopt: bool = False,
-    sync: bool = False,
-    is_same: Callable[[CopyState], bool] = lambda _: False,
+    folder: Path, source: str, *, adopt: bool = False, sync: bool = False, is_same: _IsSame = lambda _: False
 ) -> Iterator[CopyState]:
     """Open the state of the copy in a folder, or begin one, and lock it.
 
-    `is_same` says whether the copy is one of the Source, where another URL of it was given before. Raises `MirrorError`
-    if the folder holds other files, or a copy of another Source, or if another mirror works in it.
+    Raises `MirrorError` if the folder has other files or a copy of another Source, or if another mirror works in it.
     """
     own, where = folder / STATE_FOLDER, without_query(source) if "://" in source else source
     with disk_errors(folder):
         new = not own.is_dir()
         _check_folder(folder, own, new=new, adopt=adopt)
-        try:
+        with writing_to(own):
             (own / "parts").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise unwritable(own, error) from error
         with locked(own / "lock", f"another mirror is working in {folder}: wait until it is done") as handle:
             if new and sync:
                 flush([folder])  # files without this folder would look like files of others after a power failure
@@ -381,10 +372,8 @@ def _check_folder(folder: Path, own: Path, *, new: bool, adopt: bool) -> None:
 @contextmanager
 def locked(file: Path, busy: str) -> Iterator[int]:
     """Lock a file, made if it is not there, and yield it open. Raises `IncompleteError`, `busy`, if it is locked."""
-    try:
+    with writing_to(file.parent):
         handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise unwritable(file.parent, error) from error
     try:
         try:
             lock_file(handle)
@@ -397,10 +386,14 @@ def locked(file: Path, busy: str) -> Iterator[int]:
         os.close(handle)
 
 
-def unwritable(place: Path, error: OSError) -> MirrorError:
-    """Return the error for a place that cannot be written: of a disk that is full or fails, it may pass."""
-    kind = StateError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) else MirrorError
-    return kind(describe(f"{place} cannot be written", error))
+@contextmanager
+def writing_to(place: Path) -> Iterator[None]:
+    """Raise `MirrorError` for a place that cannot be written; on a disk that is full or fails, it may pass."""
+    try:
+        yield
+    except OSError as error:
+        kind = StateError if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO) else MirrorError
+        raise kind(describe(f"{place} cannot be written", error)) from error
 
 
 def save_trusted(folder: Path, trusted: Mapping[str, Any], *, sync: bool) -> None:

@@ -27,6 +27,7 @@ from pelican_resourcesync.version import __version__
 
 _PAGES = {"format": "json-pages-1.0", "id": "pages", "title": "Pages"}
 _BUILT_IN = MimeTypes(filenames=())  # the same on every system
+_ANY = "application/octet-stream"
 _INFO = {
     "software": f"pelican-resourcesync {__version__}", "format": "WARC File Format 1.0",
     "description": "made from what a ResourceSync Source has published, without requesting its pages",
@@ -86,10 +87,8 @@ def _type(version: PastVersion) -> str:
     """Return the listed media type, or the one of the name, if a header can have it."""
     path = version.resource.uri.partition("?")[0]
     ending = "html" if path[-1] == "/" else path.rpartition(".")[2]
-    media_type = version.resource.type or _BUILT_IN.guess_type(f"name.{ending}")[0]
-    return (
-        media_type if media_type and media_type.isascii() and media_type.isprintable() else "application/octet-stream"
-    )
+    media_type = version.resource.type or _BUILT_IN.guess_type(f"name.{ending}")[0] or _ANY
+    return media_type if media_type.isascii() and media_type.isprintable() else _ANY
 
 
 def write_wacz(target: Path, captured: Sequence[Capture], folder: Path) -> None:
@@ -152,13 +151,8 @@ def _write_records(stream: IO[bytes], captured: Iterable[Capture], folder: Path)
             _write_record(writer, capture, time, first, folder)
         title = read_title(folder / capture.file, capture.uri) if capture.is_page else None
         if title is not None:
-            about = _headers(capture.uri, capture.time)
-            yield {
-                "id": about["WARC-Record-ID"],
-                "url": capture.uri,
-                "ts": about["WARC-Date"],
-                "title": clean(title) or capture.uri,
-            }
+            record, time = _headers(capture.uri, capture.time).values()
+            yield {"id": record, "url": capture.uri, "ts": time, "title": clean(title) or capture.uri}
 
 
 def _write_record(writer: Any, capture: Capture, time: str, first: dict[str, tuple[str, str]], folder: Path) -> None:

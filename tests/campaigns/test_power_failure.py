@@ -3,10 +3,10 @@
 import shutil
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -154,13 +154,14 @@ def test_kept_inventory_is_whole(tmp_path: Path, server: Server) -> None:
 # --- mirrors ---------------------------------------------------------------------
 
 
-class Joined(Thread):
-    """A thread that has ended when it has started."""
+class Joined(ThreadPoolExecutor):
+    """An executor whose work has ended when it is submitted."""
 
-    def start(self) -> None:
+    def submit(self, *arguments: Any, **options: Any) -> Future[Any]:
         """Run, and wait for that."""
-        super().start()
-        self.join()
+        future = super().submit(*arguments, **options)
+        wait([future])
+        return future
 
 
 def differing(source: FakeSource, recording: Recording, folder: Path, step: int) -> tuple[int, list[str]]:
@@ -192,7 +193,7 @@ def test_complete_is_complete(
     """The next run of a mirror ends as if there had been no power failure; the long run tries all states."""
     if what == "update in batches":
         monkeypatch.setattr(mirror_files, "_BATCH_FILES", 1)
-        monkeypatch.setattr(mirror_files, "Thread", Joined)
+        monkeypatch.setattr(mirror_files, "ThreadPoolExecutor", Joined)
     folder = tmp_path / "copy"
     folder.mkdir()
     with fake_source({"a.html": "a", "b/c.html": "c", "gone/d.html": "d", "e.bin": "e"}) as source:
