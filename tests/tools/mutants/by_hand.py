@@ -138,9 +138,9 @@ an older Resource List is accepted
 +if False and before:
 lists dated in the future are remembered as followed
 -        if position.is_ahead:
--            self._note(
+-            until =
 +        if False:
-+            self._note(
++            until =
 a continued part is not checked against the ETag it had
 - or response.headers.get("ETag") != tag:
 +:
