@@ -38,8 +38,8 @@ class Dumps:
     """Which dumps to publish, in packages of at most `package_size` bytes (RD, CD)."""
 
     resourcedump: bool = row(False, checks.boolean, "packages of all resources")
-    changedump: bool = row(False, checks.boolean, "packages of what changed")
-    package_size: int = row(100_000_000, checks.number(1, " of bytes"), "the most bytes of a package")
+    changedump: bool = row(False, checks.boolean, "packages of changed resources")
+    package_size: int = row(100_000_000, checks.number(1, " of bytes"), "the largest size of a package")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,10 @@ class Archives:
     one begins. A Resource List or Resource Dump is kept for each closed range, and takes disk space; 0 keeps none.
     """
 
-    resourcelist: int | None = row(0, checks.number(0, or_all=True), "the Resource Lists that are kept")
-    resourcedump: int | None = row(0, checks.number(0, or_all=True), "the Resource Dumps that are kept")
-    changelist: int | None = row(None, checks.number(1, or_all=True), "the closed Change Lists that are kept")
-    changedump: int | None = row(None, checks.number(1, or_all=True), "the closed Change Dumps that are kept")
+    resourcelist: int | None = row(0, checks.number(0, or_all=True), "how many Resource Lists are kept")
+    resourcedump: int | None = row(0, checks.number(0, or_all=True), "how many Resource Dumps are kept")
+    changelist: int | None = row(None, checks.number(1, or_all=True), "how many closed Change Lists are kept")
+    changedump: int | None = row(None, checks.number(1, or_all=True), "how many closed Change Dumps are kept")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +66,8 @@ class VersionOptions:
     """
 
     number: int | None = row(None, checks.number(1, " of versions of each resource"), "the most of each resource")
-    age: timedelta | None = row(None, age, "how long ago they may have been current")
-    size: int | None = row(None, checks.number(0, " of bytes"), "the most bytes of them all")
+    age: timedelta | None = row(None, age, "how long versions stay public")
+    size: int | None = row(None, checks.number(0, " of bytes"), "the largest size of all versions")
     below: str = ""
     timegate: str = ""
     sha256: Callable[[str, int], str] | None = None
@@ -158,9 +158,9 @@ _PERIOD = checks.one_of(*PERIODS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishSettings:
-    """How to publish, as users say it. A row is all that a further setting needs, but for the code that uses it."""
+    """How to publish, in the words of users. A new setting needs only a row and the code that uses it."""
 
-    previous: str = row("live", previous, "live, output, a URL or a folder (live)", metavar="WHERE")
+    previous: str = row("live", previous, "what to continue: live, output, a URL or a folder (live)", metavar="WHERE")
     changes_by: str | int = row("month", _PERIOD, "the period of a Change List (month)", metavar="PERIOD")
     keep: int | None = row(None, _KEEP, "how many closed Change Lists are kept (all)", metavar="N")
     dumps: Dumps = row(Dumps(), dumps, "publish dumps", metavar="")
@@ -168,9 +168,9 @@ class PublishSettings:
     versions: VersionOptions | None = row(None, versions, "which versions of resources stay public", metavar="N")
     patches: bool = row(False, checks.boolean, "link to patches of large resources in Change Lists", metavar="")
     edition: int = row(2017, _EDITION, "the edition of the standard: 2014 or 2017 (2017)", metavar="YEAR")
-    describedby: str = row("", checks.web_page, "a page about what is published", metavar="URI")
-    allow_deletions: bool = row(False, checks.boolean, "allow more than a fifth to be deleted", metavar="")
-    moved_from: str = row("", checks.site_url, "the former URL, if it changed", metavar="URL")
+    describedby: str = row("", checks.web_page, "the URL of a page about the resources", metavar="URI")
+    allow_deletions: bool = row(False, checks.boolean, "allow many deletions: more than a fifth", metavar="")
+    moved_from: str = row("", checks.site_url, "the former URL, if the site has moved", metavar="URL")
     mirrors: tuple[tuple[str, int | None], ...] = row((), mirrors, "other URLs of the same resources, with priorities")
     icon: str = row("", checks.text, "the icon of the page for people: a URL, or a path in the output")
     color: str = row("", _COLOR, "the colour of the page for people, such as #0a5a8a")

@@ -32,7 +32,7 @@ _TAKEN = ("description", "index", "publication")
 class Selection:
     """The criteria of a set: it contains the resources that match all of them; an empty criterion is ignored."""
 
-    paths: tuple[str, ...] = row((), checks.texts("patterns of output paths", least=1), "as in `exclude`")
+    paths: tuple[str, ...] = row((), checks.texts("patterns of output paths", least=1), "files, as in `exclude`")
     categories: tuple[str, ...] = row((), checks.texts("names of categories", least=1), "with their listings")
     tags: tuple[str, ...] = row((), checks.texts("names of tags", least=1), "with their listings")
     languages: tuple[str, ...] = row((), checks.texts("languages, such as 'en'", least=1), "of articles and pages")
@@ -122,7 +122,7 @@ def key_file(key: str) -> str:
 class Settings(PublishSettings):
     """The settings of a site, besides those of publishing. `docs/settings.md` says more of each."""
 
-    enabled: bool = row(True, checks.boolean, "publish at all; otherwise leave existing documents alone")
+    enabled: bool = row(True, checks.boolean, "publish; if false, existing documents stay unchanged")
     history: str = row("all", _HISTORY, "where the first publication begins: all, none, or a git revision")
     changes_by: str | int = row("month", changes_by, "what a Change List covers: a period, tag or number")
     timegate: str = row("", checks.web_page, "the URI of a TimeGate, to which that of a resource is appended")
@@ -131,14 +131,14 @@ class Settings(PublishSettings):
     clean_urls: bool = row(False, checks.boolean, "the host finds `name.html` for `/name`, so list such URLs")
     index_urls: str = row("folder", checks.one_of("folder", "file"), "the URL of an `index.html`: `folder`, or `file`")
     html_links: bool = row(True, checks.boolean, "link to the documents from the head of every page")
-    robots: bool = row(False, checks.boolean, "name the Resource List in `robots.txt`")
+    robots: bool = row(False, checks.boolean, "add the Resource List to `robots.txt`")
     sitemap: bool | str = row(False, checks.sitemap, "also write a sitemap of the pages, or replace or correct another")
     link_headers: tuple[str, ...] = row((), checks.some_of(*checks.HEADER_FILES), "files from which hosts read headers")
     indexnow_key: str = row("", checks.indexnow_key, "the key with which `announce` tells search engines of changes")
-    license: str = row("", checks.text, "the licence, for the page for people: a URL or a text")
-    contact: str = row("", checks.text, "whom to ask, for the page for people: a URL or a text")
+    license: str = row("", checks.text, "the licence on the page for people: a URL or a text")
+    contact: str = row("", checks.text, "the contact on the page for people: a URL or a text")
     commit_url: str = row("", _COMMIT_URL, "the URL of a commit on the Web, with `{commit}` for its name")
-    on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if nothing can be published")
+    on_error: str = row("stop", checks.one_of("stop", "warn"), "what happens to the build if publishing fails")
     notation: Notation = PYTHON
 
     def setting(self, key: str) -> Setting:
@@ -173,7 +173,7 @@ class FolderSettings(Settings):
     timezone: tzinfo = row(UTC, checks.timezone, "the time zone of the days on the page for people")
     history: str = row("none", _only_of_builds, "only sites that Pelican builds have a history before publication")
     changes_by: str | int = row("month", checks.one_of(*PERIODS), "the period that a Change List covers")
-    on_error: str = row("stop", _only_of_builds, "only builds by Pelican go on, or do not")
+    on_error: str = row("stop", _only_of_builds, "only builds by Pelican can continue after an error")
     sitemap: bool | str = row(True, checks.sitemap, "write a sitemap of the pages, or replace or correct another")
 
     @property

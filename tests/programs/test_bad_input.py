@@ -105,7 +105,7 @@ def test_build_that_stops_publishes_nothing(bare: Site, monkeypatch: pytest.Monk
     assert not bare.output.exists()
     with pytest.raises(ResourceSyncError, match=r"\['changes_by'\] must be .*, not 'mouth' \(did you mean 'month'\?"):
         bare.build(RESOURCESYNC={"changes_by": "mouth"})
-    with pytest.raises(ResourceSyncError, match=r"RESOURCESYNC\['history'\]: 'nowhere' is no commit"):
+    with pytest.raises(ResourceSyncError, match=r"RESOURCESYNC\['history'\]: 'nowhere' is not a commit"):
         bare.build(RESOURCESYNC={"history": "nowhere"})
     for epoch in ("tomorrow", "99999999999999999", "1.5"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
