@@ -51,7 +51,7 @@ def test_sources_that_no_reader_reads(
         bare.write(f"content/{path}", "B\n#\n\n:date: 2024-01-01\n:category: C\n\nText.\n", at="2024-01-01T10:00:00Z")
     for expected in ([warned] if warned else [], []):
         found = [warning for warning in warnings(run(bare)[1]) if "no reader for it is installed" in warning]
-        assert [warning.partition("ends in ")[2].partition(" is published")[0] for warning in found] == expected
+        assert [warning.partition("ending in ")[2].partition(" is published")[0] for warning in found] == expected
 
 
 # --- git ---------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_failed_build_keeps_the_previous_publication(bare: Site) -> None:
     assert "both have the URI https://example.org/about: change the URL of one of them, or exclude it" in said
     assert (
         f"ResourceSync: nothing was published. The folder {bare.output} has the new pages and the documents of the "
-        "last publication: do not upload it. When the cause is gone, build again: nothing else has to be repaired."
+        "last publication: do not upload it. Correct the cause and build again; nothing else needs repair."
     ) in said
     bare.write("content/pages/other.md", page.format("other.html"), at="2024-03-01T10:00:00Z")
     status, said = run(bare)
