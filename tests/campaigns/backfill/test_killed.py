@@ -102,7 +102,7 @@ def test_interrupted(recorded: Site, slow: "tuple[subprocess.Popen[bytes], int]"
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(600) == 2
     assert (recorded.folder.parent / "stderr").read_bytes().splitlines()[-1] == (
-        b"pelican-resourcesync: interrupted: run backfill again to continue, finished builds are kept"
+        b"pelican-resourcesync: interrupted: run backfill again to continue; finished builds are kept"
     )
     assert worktrees(recorded) == []
     assert not (recorded.output / "resourcesync").exists()
