@@ -138,10 +138,14 @@ class Site:
         )
         return process.stdout.strip()
 
-    def commit(self, time: str, message: str = "Change the site") -> str:
-        """Commit all there is, with `time` (ISO 8601) as both dates; give the commit's name."""
+    def commit(self, time: str, message: str = "Change the site") -> None:
+        """Commit all there is, with `time` (ISO 8601) as both dates."""
         self.git("add", "--all")
         self.git("commit", "-q", "--allow-empty", "-m", message, GIT_AUTHOR_DATE=time, GIT_COMMITTER_DATE=time)
+
+    @property
+    def head(self) -> str:
+        """The name of the commit that is checked out."""
         return self.git("rev-parse", "HEAD")
 
     def not_live(self, arguments: Sequence[str]) -> list[str]:

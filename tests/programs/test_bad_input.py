@@ -75,7 +75,8 @@ def test_commit_dated_in_the_future(bare: Site) -> None:
     """It lands just after its parent, one warning names it, and a later build neither warns nor changes its mind."""
     bare.article("a.md", "A", at="2024-01-01T10:00:00Z")
     bare.article("b.md", "B")
-    sha = bare.commit("2030-01-01T10:00:00Z")
+    bare.commit("2030-01-01T10:00:00Z")
+    sha = bare.head
     status, said = run(bare, SOURCE_DATE_EPOCH="1717243200")
     assert status == 0
     (warning,) = warnings(said)

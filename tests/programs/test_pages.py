@@ -29,10 +29,12 @@ def test_a_change_leads_to_its_commit(tmp_path: Path) -> None:
     site = Site.create(tmp_path / "site")
     site.configure(RESOURCESYNC={"previous": "output", "commit_url": "https://code.example/{commit}"})
     site.article("a.md", "A")
-    commits = [site.commit("2024-03-05T10:00:00Z")]
+    site.commit("2024-03-05T10:00:00Z")
+    commits = [site.head]
     site.build()
     site.article("a.md", "A", "Else.")
-    commits.append(site.commit("2024-03-06T10:00:00Z"))
+    site.commit("2024-03-06T10:00:00Z")
+    commits.append(site.head)
     site.commit("2024-03-07T10:00:00Z")
     site.build()
     page = html.parse(site.output / "resourcesync/site/changes/20240301T000000Z.html")

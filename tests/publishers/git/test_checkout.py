@@ -17,12 +17,15 @@ def test_submodules_of_then(tmp_path: Path) -> None:
     module.write("note.md", "One", at=T[1])
     site = repository(tmp_path / "site")
     add_submodule(site, module, "notes")
-    first = site.commit(T[2])
+    site.commit(T[2])
+    first = site.head
     module.write("note.md", "Two", at=T[3])
     update_submodule(site, "notes")
-    second = site.commit(T[4])
+    site.commit(T[4])
+    second = site.head
     site.git("rm", "-q", "notes")
-    third = site.commit(T[5])
+    site.commit(T[5])
+    third = site.head
     module.folder.rename(tmp_path / "gone")
     configured = (site.folder / ".git" / "config").read_bytes()
     with Checkouts(site.folder, tmp_path) as checkouts:
@@ -41,10 +44,12 @@ def test_one_commit_after_another(tmp_path: Path) -> None:
     site = Site(repository(tmp_path / "site").folder)
     site.write("one.txt", "One")
     site.write(".gitignore", "ignored\n")
-    first = site.commit(T[1])
+    site.commit(T[1])
+    first = site.head
     site.write("one.txt", "Two")
     site.write("folder/\n \u20ac.txt", "More")
-    second = site.commit(T[2])
+    site.commit(T[2])
+    second = site.head
     hook = site.write(".git/hooks/post-checkout", f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
     hook.chmod(0o755)
     with Checkouts(site.folder, tmp_path) as checkouts:

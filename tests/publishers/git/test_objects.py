@@ -49,7 +49,8 @@ def test_graft_that_joins_histories(edited: Site) -> None:
     edited.git("checkout", "-q", "--orphan", "past")
     edited.git("rm", "-rfq", ".")
     edited.article("past.md", "Past")
-    past = edited.commit("2020-01-01T10:00:00Z")
+    edited.commit("2020-01-01T10:00:00Z")
+    past = edited.head
     edited.git("checkout", "-q", "main")
     root = edited.git("rev-list", "--max-parents=0", "main")
     edited.git("replace", "--graft", root, past)

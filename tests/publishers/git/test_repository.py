@@ -173,7 +173,8 @@ def test_tags(committed: Site, repository: Repository) -> None:
     first = repository.head()
     committed.git("tag", "light")
     committed.git("tag", "-a", "-m", "A tag", "release/1.0")
-    second = committed.commit("2024-01-02T10:00:00Z")
+    committed.commit("2024-01-02T10:00:00Z")
+    second = committed.head
     committed.git("tag", "größe")
     assert repository.tags() == {first: ["light", "release/1.0"], second: ["größe"]}
 

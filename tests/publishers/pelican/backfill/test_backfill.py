@@ -113,7 +113,8 @@ def test_the_last_commit_must_build(past: Site) -> None:
     """Where it does not, nothing is published; what ends the command is said without control characters."""
     conf = (past.folder / "pelicanconf.py").read_text()
     past.write("pelicanconf.py", f"{conf}if 1: raise OSError('no \\n \\x1b[31mdisk')\n")
-    last = past.commit(TIMES[4])
+    past.commit(TIMES[4])
+    last = past.head
     past.configure()
     done = our_command(past.folder, "backfill", "--jobs", "1", check=False)
     assert done.returncode == 2

@@ -190,7 +190,8 @@ def test_a_failure_that_is_no_fault_of_the_commit(recorded: Site) -> None:
     """What ended for another reason is tried again, once more each time."""
     conf = recorded.folder / "pelicanconf.py"
     conf.write_text(f"{conf.read_text()}import os\nif 'KILL' in os.environ:\n    os.kill(os.getpid(), 9)\n")
-    killed = recorded.commit(TIMES[4])
+    recorded.commit(TIMES[4])
+    killed = recorded.head
     recorded.configure()
     recorded.commit(TIMES[5])
     with pytest.MonkeyPatch.context() as patch:
