@@ -100,7 +100,7 @@ def test_a_build_pays_for_nothing() -> None:
     [
         "import pelican_resourcesync.checker; from pelican_resourcesync import check",
         "from pelican_resourcesync import check; import pelican_resourcesync.checker",
-        "import pelican_resourcesync.commands.follow; from pelican_resourcesync import check",
+        "import pelican_resourcesync.commands.check; from pelican_resourcesync import check",
         "import pelican_resourcesync.destination.mirroring; from pelican_resourcesync import mirror as check",
         "from pelican_resourcesync import mirror as check; import pelican_resourcesync.destination.mirroring",
     ],
