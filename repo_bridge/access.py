@@ -251,7 +251,7 @@ ALWAYS = Period(FIRST_DAY, LAST_DAY)
 def continuous(periods: Iterable[Period]) -> list[Period]:
     """Return the same days as separate periods in order: those that overlap or follow each other become one."""
     merged: list[Period] = []
-    for period in sorted(each for each in periods if each.start < each.end):
+    for period in sorted(period for period in periods if period.start < period.end):
         if merged and period.start <= merged[-1].end:
             merged[-1] = Period(merged[-1].start, max(merged[-1].end, period.end))
         else:
@@ -275,20 +275,20 @@ def opened(periods: Collection[Period], view: AnonymousView) -> datetime | None:
 
 def opening_day(periods: Iterable[Period], view: AnonymousView) -> str:
     """Return the first day to come on which one of these periods begins; an empty text if there is none."""
-    days = [each.start for each in continuous(periods) if view.today.earliest < each.start < FOREVER]
+    starts = (period.start for period in continuous(periods))
+    days = [start for start in starts if view.today.earliest < start < FOREVER]
     return "{:04}-{:02}-{:02}".format(*min(days)) if days else ""
 
 
 def closed(periods: Iterable[Period], view: AnonymousView) -> datetime | None:
     """Return when the last policy that made an object readable ended; `None` if none has ended (rule 13)."""
-    ends = [each.end for each in continuous(periods) if each.end <= view.today.latest]
+    ends = [period.end for period in continuous(periods) if period.end <= view.today.latest]
     return _moment(ends[-1], view.zone or FIRST_ZONE) if ends else None
 
 
 def _period_of(periods: Iterable[Period], today: Today) -> Period | None:
-    return next(
-        (each for each in continuous(periods) if each.start <= today.earliest and today.latest < each.end), None
-    )
+    valid = (period for period in continuous(periods) if period.start <= today.earliest and today.latest < period.end)
+    return next(valid, None)
 
 
 def _moment(day: Day, zone: tzinfo) -> datetime | None:

@@ -505,7 +505,9 @@ def _failing_disk(output: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        message = f"the database of SHA-256 hashes, {_DIGESTS}, cannot be used: {error}: free disk space, and remove it"
+        message = (
+            f"the hashes of files cannot be stored: {error}: free disk space, or remove {_DIGESTS} in .resourcesync"
+        )
         raise PublicationError(message) from error
     except OSError as error:
         raise PublicationError(describe(f"{output} cannot be written", error)) from error

@@ -95,11 +95,11 @@ def assetstore(setting: Setting, value: object) -> Mapping[int, Path]:
     """Check the folders of the assetstore: one folder for store 0, or a table of folders by number."""
     if not isinstance(value, Mapping):
         return {0: checks.path(setting, value)}
-    for each in value:
-        if not re.fullmatch("0|[1-9][0-9]{0,8}", each):
-            message = f"{setting} has the store {each!r}, which is not a number: the first store is 0"
+    for number in value:
+        if not re.fullmatch("0|[1-9][0-9]{0,8}", number):
+            message = f"{setting} has the store {number!r}, which is not the number of a store, such as 0"
             raise SettingsError(message)
-    return {int(each): checks.path(setting.within(each), folder) for each, folder in value.items()}
+    return {int(number): checks.path(setting.within(number), folder) for number, folder in value.items()}
 
 
 def crosswalks(setting: Setting, value: object) -> Mapping[str, Path]:
@@ -164,19 +164,19 @@ class BridgeSettings(PublishSettings):
     table: Path | BucketPath | None = row(None, table, "instead of database: the files of a table", metavar="FILES")
     bad_rows: int = row(0, checks.number(0, " of rows"), "how many bad rows of a table may be left out", metavar="N")
     memory: str = row("1GB", memory, "the memory for sorting a table (1GB)", metavar="SIZE")
-    jobs: int = row(1, checks.number(1, " of processes"), "processes for a table (1)", metavar="N")
+    jobs: int = row(1, checks.number(1, " of processes"), "the number of processes for a table (1)", metavar="N")
     cluster: str = row("", checks.text, "instead of jobs: the scheduler of a Dask cluster", metavar="URL")
     bucket: BucketPath | None = row(None, checks.bucket, "a bucket for the parts of the Resource List", metavar="URL")
     partition_by: int = row(0, checks.number(0, " of segments"), "a set for each URL prefix of N segments", metavar="N")
-    assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps, the folder with the files", metavar="DIR")
+    assetstore: Mapping[int, Path] = row(dict, assetstore, "for dumps: the folder of the assetstore", metavar="DIR")
     ui_url: str = row("", checks.site_url, "the URL of the user interface of the repository", metavar="URL")
     server_url: str = row("", checks.site_url, "the URL of its REST server (DSpace 7 to 10)", metavar="URL")
-    signposting: bool = row(False, checks.boolean, "link to what DSpace's Signposting says (7.6 and later)", metavar="")
+    signposting: bool = row(False, checks.boolean, "link to DSpace's Signposting (7.6 and later)", metavar="")
     set_name: str = row("repository", set_name, "the name of the set (repository)", key="set", metavar="NAME")
     sets_by: str = row("", _SETS_BY, "also a set for each collection or community", metavar="KIND")
     set_dumps: bool = row(False, checks.boolean, "publish dumps also for the sets of sets-by", metavar="")
     name: str = row("", checks.text, "the name of the repository on the page for people", metavar="TEXT")
-    metadata: tuple[str, ...] = row(("oai_dc",), later, "formats of records (oai_dc)", metavar="FORMATS")
+    metadata: tuple[str, ...] = row(("oai_dc",), later, "the formats of records (oai_dc)", metavar="FORMATS")
     crosswalks: Mapping[str, Path] = row(dict, crosswalks, "your own formats: a stylesheet or a Python file for each")
     bundles: tuple[str, ...] = row(("ORIGINAL",), _BUNDLES, "bundles to publish (ORIGINAL)", metavar="NAMES")
     entities: tuple[str, ...] = row(("Publication",), _ENTITIES, "entities to publish (Publication)", metavar="TYPES")
@@ -204,7 +204,7 @@ class BridgeSettings(PublishSettings):
 _ROWS = rows_of(BridgeSettings)
 
 #: The fields of `BridgeSettings`, and the rows of the table, by the names of the settings.
-FIELDS: Mapping[str, str] = {each.key or field.replace("_", "-"): field for field, each in _ROWS.items()}
+FIELDS: Mapping[str, str] = {row.key or field.replace("_", "-"): field for field, row in _ROWS.items()}
 ROWS: Mapping[str, SettingRow] = {name: _ROWS[field] for name, field in FIELDS.items()}
 
 #: The settings of other sources that do not apply if a source is given as an option.
@@ -236,7 +236,7 @@ def read_settings(options: Mapping[str, str | bool], config: Path | None = None)
     notation = in_file(file or Path(FILE))
     content = read_toml(file) if file else {}
     stored = Setting("", notation).table(content, {name: row.check for name, row in ROWS.items()})
-    replaced = {each for key in options for each in _REPLACED.get(key, ())}
+    replaced = {name for key in options for name in _REPLACED.get(key, ())}
     values = {key: value for key, value in stored.items() if key not in replaced} | check_options(options)
     given = {key: Setting(key, OPTIONS if key in options else notation) for key in values}
     _require_one_source(given, values)
@@ -287,7 +287,7 @@ def _warnings(file: Path | None, content: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _require_one_source(given: Mapping[str, Setting], values: Mapping[str, Any]) -> None:
     database, saf, query, table = (given.get(key) for key in ("database", "saf", "query", "table"))
-    sources = [each for each in (database, saf, table) if each]
+    sources = [*filter(None, (database, saf, table))]
     if len(sources) > 1:
         message = f"{sources[0]} and {sources[1]} are both set: leave one out"
     elif query and not database:

@@ -190,7 +190,7 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
         ('bundles = ["A\\u0000"]', "must be a list of names of bundles, such as ['ORIGINAL'], not"),
         ("hidden = ['author']", "such as ['dc.rights.holder', 'dc.note.*'], not ['author']"),
         ("assetstore = ''", "assetstore in repo_bridge.toml must be a path, not ''"),
-        ("[assetstore]\none = 'x'", "assetstore in repo_bridge.toml has the store 'one', which is not a number"),
+        ("[assetstore]\none = 'x'", "assetstore in repo_bridge.toml has the store 'one', which is not the number"),
         ("[assetstore]\n00 = 'x'", "has the store '00'"),
         ("[assetstore]\n1 = 2", "assetstore.1 in repo_bridge.toml must be a path, not 2"),
         ("base_url = 'x'", "repo_bridge.toml has no setting 'base_url': did you mean 'base-url'? Valid names: out,"),

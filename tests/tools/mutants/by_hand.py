@@ -174,8 +174,8 @@ a file is public though its bundle is restricted
 -view.period(row[_START], row[_END]).within(view.period(row[_BUNDLE_START], row[_BUNDLE_END]))
 +view.period(row[_START], row[_END])
 the last day of an embargo is public in the earliest zone only
--if each.start <= today.earliest and today.latest < each.end), None
-+if each.start <= today.latest and today.latest < each.end), None
+-if period.start <= today.earliest and today.latest < period.end)
++if period.start <= today.latest and today.latest < period.end)
 a link to an earlier version that is withdrawn or restricted stays
 -            if place[1] not in self._left_out and access.readable(_periods(same, self._view), self._view.today)
 +            if place[1] not in self._left_out
