@@ -155,20 +155,18 @@ class StoredFile(NamedTuple):
 
 
 class Files:
-    """Finds files in `record_folder` or `stores` (by number), and records why others are not available."""
+    """Finds files in `record_folder` or `stores` (by number), and records why others are not available.
+
+    `left_out` are the hashes of the URIs of those, and `reasons` has a sentence for the first of them.
+    """
 
     def __init__(self, record_folder: Path | None, stores: Mapping[int, Path]) -> None:
         """Use these folders."""
         self._record_folder = record_folder
         self._stores = stores
-        self._left_out: set[int] = set()
+        self.left_out: set[int] = set()
         self._different: set[str] = set()
         self.reasons: dict[str, str] = {}
-
-    @property
-    def left_out(self) -> int:
-        """The number of files not found."""
-        return len(self._left_out)
 
     def find(self, uri: str, place: str) -> Path | None:
         """Return the file of a resource; `None` if it is not available."""
@@ -183,7 +181,7 @@ class Files:
             found = find_file(stored, self._stores)
         if isinstance(found, Path):
             return found
-        self._left_out.add(hash(uri))
+        self.left_out.add(hash(uri))
         if len(self.reasons) < MOST_LEFT_OUT:
             self.reasons.setdefault(uri, found)
         return None

@@ -26,7 +26,6 @@ from pelican_resourcesync.publication import (
     ChangeHistory,
     ExpectedSet,
     Layout,
-    Predecessor,
     PreviousPublication,
     Publication,
     PublishRequest,
@@ -361,10 +360,10 @@ class _Publisher:
 
     def requests(self) -> list[PublishRequest]:
         """Return a publication request for each set."""
-        return [self._request(planned_set, planned_set.predecessor) for planned_set in self._plan.sets]
+        return [self._request(planned_set) for planned_set in self._plan.sets]
 
-    def _request(self, planned_set: PlannedSet, predecessor: Predecessor) -> PublishRequest:
-        at, within, previous = self._settings.at, planned_set.within, predecessor.previous
+    def _request(self, planned_set: PlannedSet) -> PublishRequest:
+        at, within, predecessor = self._settings.at, planned_set.within, planned_set.predecessor
         in_inventory = SetResources(self._inventory, within, self._files.find)
         knows = within is None and (self._reader.repository or self._settings.query)
         options = planned_set.options
@@ -377,12 +376,12 @@ class _Publisher:
                 read_as_of=at,
                 last_modified=self._reader.repository.last_modified if self._reader.repository else None,
                 complete=False,
-                times=partial(self._times, previous),
+                times=partial(self._times, predecessor.previous),
                 explained=self._explained if knows else None,
             ),
             boundaries=Calendar(str(self._settings.changes_by)),
             options=options,
-            previous=previous,
+            previous=predecessor.previous,
             restarted_from=predecessor.restarted_from,
             not_live=predecessor.not_live,
             records=self._records if within is None else None,
@@ -431,14 +430,9 @@ class _Publisher:
             "records": records,
             "files": files,
             "left_out": tuple(self._files.reasons.values()),
-            "left_out_count": self._files.left_out,
-            "notes": (*_notes(self._settings, self._reader), *self._plan.notes(), *self._bad_rows()),
+            "left_out_count": len(self._files.left_out),
+            "notes": (*_notes(self._settings, self._reader), *self._plan.notes()),
         }
-
-    def _bad_rows(self) -> Iterator[str]:
-        """Yield a sentence about the rows of a table that are left out."""
-        if (table := self._reader.table) and table.bad:
-            yield f"{format_count(table.bad, 'bad row')} left out of the table: {'; '.join(table.examples)}"
 
 
 def _many_deleted(publication: Publication) -> Iterator[str]:
@@ -479,7 +473,9 @@ def _keep(settings: BridgeSettings, inventory: Inventory) -> None:
 
 
 def _notes(settings: BridgeSettings, reader: RepositoryReader) -> Iterator[str]:
-    """Yield what the user may want to know about the settings and where they lead to."""
+    """Yield what the user may want to know about the settings, the source and the output."""
+    if (table := reader.table) and table.bad:
+        yield f"{format_count(table.bad, 'bad row')} left out of the table: {'; '.join(table.examples)}"
     if reader.repository and not reader.repository.version_is_certain:
         yield (
             "The database has security levels, as in DSpace 10, but its table schema_version does not give the version."

@@ -223,7 +223,7 @@ def test_only_some_are_named() -> None:
     for number in [*range(MOST_LEFT_OUT + 20), 0, 1]:
         stored = StoredFile(0, "0" * 38, 1, f"{number}.pdf", "id")
         assert files.find(f"urn:x:{number}", stored.render()) is None
-    assert (files.left_out, len(files.reasons)) == (MOST_LEFT_OUT + 20, MOST_LEFT_OUT)
+    assert (len(files.left_out), len(files.reasons)) == (MOST_LEFT_OUT + 20, MOST_LEFT_OUT)
 
 
 def test_length_has_to_be_known(tmp_path: Path) -> None:
