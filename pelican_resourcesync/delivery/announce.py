@@ -259,7 +259,14 @@ def announce(siteurl: str, key: str, urls: Sequence[str], endpoint: str = ENDPOI
     endpoint does not take a request.
     """
     location = f"{siteurl}/{key_file(key)}"
-    _require_key_file(siteurl, key, location)
+    try:
+        found = Web(siteurl).read(key_file(key))[1].strip()
+    except TransportError as error:
+        message = f"the key file is not live ({error}): {_ADVICE_ON_KEY}"
+        raise NotAnnouncedError(message) from error
+    if found != key.encode():
+        message = f"{location} must contain only the key: {_ADVICE_ON_KEY}"
+        raise NotAnnouncedError(message)
     headers = {"Content-Type": "application/json; charset=utf-8"}
     with new_client(proxies=True) as client:
         for begin in range(0, len(urls), MOST_URLS):
@@ -296,17 +303,6 @@ def _post(client: Client, request: Request, advice: Mapping[int, str]) -> None:
         else:
             return
         time.sleep(wait)
-
-
-def _require_key_file(siteurl: str, key: str, location: str) -> None:
-    try:
-        found = Web(siteurl).read(key_file(key))[1].strip()
-    except TransportError as error:
-        message = f"the key file is not live ({error}): {_ADVICE_ON_KEY}"
-        raise NotAnnouncedError(message) from error
-    if found != key.encode():
-        message = f"{location} must contain only the key: {_ADVICE_ON_KEY}"
-        raise NotAnnouncedError(message)
 
 
 def _why_not_live(web: Web, name: str, known: PublicationState) -> str:

@@ -127,9 +127,8 @@ class ServedFolder:
         time = _parse_date(asked)
         if time is None:
             now = _date(datetime.now(UTC))
-            return _said(
-                HTTPStatus.BAD_REQUEST, f"Accept-Datetime {asked!a} is not a valid date: write it like {now}.", headers
-            )
+            advice = f"Accept-Datetime {asked!a} is not a valid date: write it like {now}."
+            return _said(HTTPStatus.BAD_REQUEST, advice, headers)
         version = _selected(versions, time)
         path = f"{layout.versions}/{version.name}"
         if not version.name:

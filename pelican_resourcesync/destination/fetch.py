@@ -88,7 +88,7 @@ class Fetch:
         self._installer = Installer(state)
         self._copy = self._installer.copy
         self._packages = Packages(source)
-        self._mirrors = Mirrors(state, source, options.ask)
+        self._mirrors = Mirrors(state, source, result.plan.notes, options.ask)
         self._again = False  # for what a mirror did not have
         self._refused = False  # whether a host refused something that may be there
         self._active: set[_PartSink] = set()
@@ -156,8 +156,7 @@ class Fetch:
             self._take(sink, received, response if url == pending.uri else None)
         except TransportError as error:
             if url != pending.uri:
-                if note := self._mirrors.fail(pending.uri, url, error):
-                    self._result.plan.notes.append(note)
+                self._mirrors.fail(pending.uri, url, error)
                 self._again = True
                 return False
             self._installer.postpone(pending.uri, str(error), sink.path)
@@ -262,7 +261,7 @@ class Fetch:
             patches = {patch.uri: ResourceSink(patch, self._copy.part(patch.uri)) for patch in needed}
             allowed = {uri: sink for uri, sink in patches.items() if self._source.allows(uri)}
             self._source.requests += len(allowed)
-            for _ in self._mirrors.receive(allowed, {}, []):
+            for _ in self._mirrors.receive(allowed, {}):
                 pass  # what does not come stays empty
             for sink in self._sinks(page):
                 stored = sink.pending.stored

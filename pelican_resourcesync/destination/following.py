@@ -203,7 +203,7 @@ class _Follower:
                 self._state.set(VERIFIED, self.cursor.verified)
                 self._state.set(PRIVATE, self.cursor.private)
             self._source = stack.enter_context(closing(Source(self._where, self._options, self._state)))
-            self._mirrors = Mirrors(self._state, self._source)
+            self._mirrors = Mirrors(self._state, self._source, self.notes, ask=None)
             if (file := self._options.contents) is not None:
                 mark = self.cursor.contents if self.cursor else None
                 self._contents = stack.enter_context(closing(Contents(Path(file), mark)))
@@ -296,7 +296,7 @@ class _Follower:
         self._lasting |= unreadable.keys()
         left = {uri: sink for uri, sink in sinks.items() if uri not in received and uri not in unreadable}
         mirrors = {one.uri: self._mirrors.of(one.uri, one.hash, one.links) for one in wanted if one.uri in left}
-        for uri, result in self._mirrors.receive(left, mirrors, self.notes):
+        for uri, result in self._mirrors.receive(left, mirrors):
             if isinstance(result, VerifiedContent):
                 received[uri] = result
             else:

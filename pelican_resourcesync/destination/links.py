@@ -34,8 +34,8 @@ class Mirrors:
     asked again in this run.
     """
 
-    def __init__(self, state: CopyState, source: Source, ask: Callable[[str], bool] | None = None) -> None:
-        self._state, self._source, self._ask = state, source, ask
+    def __init__(self, state: CopyState, source: Source, notes: list[str], ask: Callable[[str], bool] | None) -> None:
+        self._state, self._source, self._notes, self._ask = state, source, notes, ask
         self._answers: dict[str, bool] = state.get(_ANSWERS) or {}
         self.refused: dict[str, None] = {}
         self._unusable: set[Origin | None] = set()
@@ -77,7 +77,7 @@ class Mirrors:
         return request
 
     def receive(
-        self, sinks: Mapping[str, ResourceSink], mirrors: Mapping[str, str], notes: list[str]
+        self, sinks: Mapping[str, ResourceSink], mirrors: Mapping[str, str]
     ) -> Iterator[tuple[str, VerifiedContent | TransportError]]:
         """Request resources, by URI; yield what came of each, or why nothing did. What a mirror lacks is not lost."""
         left = dict(sinks)
@@ -97,7 +97,7 @@ class Mirrors:
                         self._source.pace.take(content.length)
                     except TransportError as error:
                         if request.url != uri:
-                            notes += filter(None, [self.fail(uri, request.url, error)])
+                            self.fail(uri, request.url, error)
                             continue
                         del left[uri]
                         yield uri, error
@@ -105,16 +105,15 @@ class Mirrors:
                         del left[uri]
                         yield uri, content
 
-    def fail(self, uri: str, url: str, error: TransportError) -> str:
-        """Record a failure of a mirror; return a note if the mirror is no longer used because of it."""
+    def fail(self, uri: str, url: str, error: TransportError) -> None:
+        """Record a failure of a mirror, with a note if the mirror is no longer used because of it."""
         self._failed.add((uri, url))
         place = origin(url)
-        if isinstance(error, StatusError | AbsentError) or place in self._unusable or place is None:
-            return ""
-        self._unusable.add(place)
-        mismatched = isinstance(error, MismatchError)
-        what = f"served other bytes for {shown(uri)} than are listed" if mismatched else f"failed ({error})"
-        return f"the mirror {shown(place[1])} {what}, so it is no longer used"
+        if place and place not in self._unusable and not isinstance(error, StatusError | AbsentError):
+            self._unusable.add(place)
+            mismatched = isinstance(error, MismatchError)
+            what = f"served other bytes for {shown(uri)} than are listed" if mismatched else f"failed ({error})"
+            self._notes.append(f"the mirror {shown(place[1])} {what}, so it is no longer used")
 
 
 class ListedPatch(NamedTuple):

@@ -115,9 +115,7 @@ class Listener:
             for subscription in subscriptions:
                 if (subscription.asked or subscription.ends) and monotonic() < end:
                     self._ask(subscription, "unsubscribe")
-            while (
-                any(subscription.asked for subscription in subscriptions) or self._server.requests
-            ) and monotonic() < end:
+            while monotonic() < end and (self._server.requests or any(one.asked for one in subscriptions)):
                 sleep(0.02)
         self._server.shutdown()
         self._server.server_close()

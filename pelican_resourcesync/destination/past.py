@@ -37,10 +37,6 @@ from pelican_resourcesync.source import (
 
 _NONE = Metadata()
 _FAILURES = (TransportError, DocumentError)
-_STATES = (
-    (Capability.RESOURCELIST, Capability.RESOURCELIST_ARCHIVE),
-    (Capability.RESOURCEDUMP, Capability.RESOURCEDUMP_ARCHIVE),
-)
 #: `begin` and `until` are the interval in which a resource had this state; no hash or time if the state is unknown.
 #: `memento` is the URI of the version, if there is one that is sure to be that.
 _TABLES = """
@@ -182,7 +178,8 @@ class Past:
     # Snapshots and changes
 
     def _read_snapshots(self) -> Iterator[PastState]:
-        for kind, archive in _STATES:
+        for kind in (Capability.RESOURCELIST, Capability.RESOURCEDUMP):
+            archive = Capability(f"{kind}-archive")
             uri = self._set.documents.get(kind)
             if uri:
                 yield from self._snapshot(uri, kind, _NONE)

@@ -44,7 +44,6 @@ from pelican_resourcesync.source import (
     why_unusable,
 )
 
-_DUMPS = {kind for kind in Capability if "dump" in kind}
 _MORE: dict[str, int] = {ChangeKind.CREATED: 1, ChangeKind.UPDATED: 0, ChangeKind.DELETED: -1}
 _BATCH = 1_000  # entries that are written at once
 COST_OF_REQUEST = 20_000  # bytes that take about as long as a request
@@ -214,7 +213,7 @@ class _Planner:
 
     def plan(self, *, reconcile: bool) -> None:
         # With the answers that other sets asked for.
-        self.mirrors = Mirrors(self._state, self._source, self._options.ask)
+        self.mirrors = Mirrors(self._state, self._source, self._result.notes, self._options.ask)
         if self._set.failure:
             raise self._set.failure
         if self._options.at is not None or self._state.versions is not None:
@@ -261,7 +260,7 @@ class _Planner:
 
     def find_routes(self) -> None:
         """Find the cheapest way to what is pending."""
-        if not self._set.documents.keys() & _DUMPS or self._options.by == "lists":
+        if not any("dump" in kind for kind in self._set.documents) or self._options.by == "lists":
             return
         dumps = ListedDumps(self._source, self._set)
         self._result.dumps.append(dumps)

@@ -401,13 +401,6 @@ def save_trusted(folder: Path, trusted: Mapping[str, Any], *, sync: bool) -> Non
     replace_file(folder / STATE_FOLDER / TRUSTED, json.dumps(trusted).encode(), flush=sync)
 
 
-def _read_trusted(data: bytes) -> dict[str, Any] | None:
-    """Return what is trusted of a Source; None if that cannot be read."""
-    with suppress(ValueError):
-        return parse_json(data, check_trusted)
-    return None
-
-
 def check_trusted(value: Any) -> dict[str, Any]:
     """Return what is trusted of a Source. Raises `TypeError` and others if it has another form: see `parse_json`."""
     verified = value[VERIFIED] or {"keys": [], "states": {}}
@@ -423,7 +416,9 @@ def _open_copy(  # noqa: PLR0913 - keyword-only
     """Open the state of a copy, or begin one; a database that is damaged is put aside and made anew."""
     own = folder / STATE_FOLDER
     file = own / TRUSTED
-    trusted = _read_trusted(file.read_bytes()) if file.exists() else _NOTHING
+    trusted = None if file.exists() else _NOTHING  # unless it can be read
+    with suppress(FileNotFoundError, ValueError):
+        trusted = parse_json(file.read_bytes(), check_trusted)
     connection, lost, begun = None, True, True
     try:
         connection, lost, begun = _connect(own, sync=sync, suspect=suspect)
