@@ -183,7 +183,7 @@ class Bucket(Web):
         try:
             yield
         except (AlreadyExistsError, PreconditionError) as error:
-            message = f"{self.url(path)} was written by somebody else meanwhile: run it again"
+            message = f"{self.url(path)} was changed by another program in the meantime: run it again"
             raise ConflictError(message) from error
         except (BaseError, OSError, ValueError) as error:
             message = f"{self.url(path)}: {_why(str(error))}"
@@ -269,7 +269,7 @@ def _read_verified(file: BucketPath) -> bytes:
 
 def _require(file: BucketPath, digest: str) -> None:
     if file.digest not in ("", digest):
-        message = f"{file} has other bytes than those that were written: restore it, or start over"
+        message = f"{file} has changed since it was written: restore it, or start over"
         raise MismatchError(message)
 
 
@@ -281,7 +281,7 @@ def _chunks(file: Path, digest: str) -> Iterator[bytes]:
             sent.update(chunk)
             yield chunk
     if sent.hexdigest() != digest:
-        message = f"{file} has changed meanwhile: run it again"
+        message = f"{file} changed while it was read: run it again"
         raise MismatchError(message)
 
 

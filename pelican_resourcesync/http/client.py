@@ -388,7 +388,7 @@ def retry_after(text: str) -> float | None:
 
 def untrusted(reason: str) -> str:
     """Return why a certificate cannot be trusted, and what to do where nobody known has signed it."""
-    hint = ": if it is yours, set $SSL_CERT_FILE to a file with the certificates to trust"
+    hint = ": if the host is yours, set $SSL_CERT_FILE to a file with the certificates to trust"
     return f"its certificate cannot be trusted ({reason}){hint if 'self' in reason or 'issuer' in reason else ''}"
 
 

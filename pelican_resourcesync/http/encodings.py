@@ -105,7 +105,7 @@ def decoding(wanted: Wanted, name: str, values: Sequence[str], declared: int | N
     if not codings and not wanted.unzip:
         return None
     if len(codings) > _MOST:
-        message = f"{name}: the server sent it encoded more than {_MOST} times"
+        message = f"{name}: the server encoded it more than {_MOST} times"
         raise EncodingError(message)
     is_stated = bool(wanted.hash) or wanted.length is not None
     if is_stated and declared is not None and declared == wanted.length and declared > _HELD:
@@ -189,7 +189,7 @@ class _Stage:
     def decode(self, data: bytes) -> Iterator[bytes]:
         """Yield what some bytes are, in blocks."""
         if data and self._new is None:
-            message = f"{self._name}: the server sent it encoded as {self._coding!a}, which was not requested"
+            message = f"{self._name}: the server encoded it as {self._coding!a}, which was not requested"
             raise EncodingError(message)
         for begin in range(0, len(data), _BLOCK):  # what follows the end of packed bytes is copied
             yield from self._decode(data[begin : begin + _BLOCK])
@@ -207,12 +207,12 @@ class _Stage:
                 self._is_over = not self._is_first and not self._has_begun
                 if self._is_over:
                     return
-                message = f"{self._name}: it is not encoded as {self._coding!a}, as the server states"
+                message = f"{self._name}: the server says that it is encoded as {self._coding!a}, but it is not"
                 raise EncodingError(message) from error
             self._has_begun = self._has_begun or bool(block)
             self._length += len(block)
             if self._length > max(_PAGE, _RATIO * self._received):
-                message = f"{self._name}: it would grow more than {_RATIO} times"
+                message = f"{self._name}: it would grow to more than {_RATIO} times its size"
                 raise TransportError(message)
             if block:
                 yield block

@@ -100,7 +100,7 @@ def parse_host(text: str) -> str:
     """Return the host that a user names, in lower case. Raises `SettingsError` for anything else, as with a port."""
     host = text.lower()
     if not host or host_to_name(f"http://[{host}]/" if ":" in host else f"http://{host}/") != host:
-        message = f"--allow-host {text!a} cannot be used: write only the name of the host, which allows all its ports"
+        message = f"--allow-host {text!a} must be the name of a host without a port: all its ports are allowed"
         raise SettingsError(message)
     return host
 
@@ -114,7 +114,7 @@ def check_url(url: str) -> Origin:
     """Return the origin of an http(s) URL without user; raises `PermanentError` for anything else."""
     found = origin(url)
     if found is None:
-        message = f"{shown(url)!a} cannot be requested: it is not an http(s) URL without user"
+        message = f"{shown(url)!a} cannot be requested: it must be an http(s) URL without a user name"
         raise PermanentError(message)
     return found
 
@@ -141,7 +141,8 @@ def redirected(url: str, location: str | None, hosts: AbstractSet[str] | None = 
                 return target
             name = host_to_name(target) if hosts is not None else ""
             hint = f": add {allowing([name])} to follow it there" if name else ""
-    message = f"{shown(url)} redirects elsewhere, to {shown(target) if is_url(target) else 'no URL'}{hint}"
+    where = shown(target) if is_url(target) else "something that is not a URL"
+    message = f"{shown(url)} redirects elsewhere, to {where}{hint}"
     raise PermanentError(message)
 
 
@@ -190,7 +191,8 @@ def require_public(host: str, address: str) -> None:
     """
     if not is_public_address(address):
         message = (
-            f"{host} is not requested: only what you enter may be private, and its address {address} is not public"
+            f"{host} is not requested: only URLs that you enter may have private addresses, and its address {address} "
+            "is not public"
         )
         raise PrivateError(message)
 

@@ -65,7 +65,7 @@ class Web:
         """
         if origin(base) is None or "?" in base or "#" in base:
             seen = shown(base.rpartition("@")[2])  # a password may contain slashes
-            message = f"{seen!a} cannot be used: use an http(s) URL without user, query and fragment"
+            message = f"{seen!a} must be an http(s) URL without a user name, query or fragment"
             raise PermanentError(message)
         self.base = base.rstrip("/")
         self.bounds = bounds
@@ -198,7 +198,7 @@ def new_client(*, proxies: bool = False, user_agent: str = USER_AGENT) -> Client
     client = Urllib3Client(user_agent, proxies=proxies)
     if not proxies:
         client.advice = (
-            "pip install 'pelican-resourcesync[mirror]' makes a mirror of many small files use less than half of the "
+            "after pip install 'pelican-resourcesync[mirror]', a mirror of many small files takes less than half the "
             "processor time"
         )
     return client

@@ -59,7 +59,7 @@ class ZipReader:
         self._zip.fp = stream
         listed = self._zip.infolist()
         if not all(0 <= member.header_offset <= size for member in listed):
-            message = "a member would lie outside the file"
+            message = "a member lies outside the file"
             raise DamagedZipError(message)
         self.names = [member.filename for member in listed if not member.filename.endswith("/")]
         self.twice = {name for name, count in Counter(member.filename for member in listed).items() if count > 1}
@@ -76,22 +76,22 @@ class ZipReader:
         elif name in self._overlapping:
             problem = "names a member that overlaps another"
         elif not is_plain(name):
-            problem = "names a member whose name is not safe in a folder"
+            problem = "names a member that is not safe in a folder"
         elif stat.S_ISLNK(member.external_attr >> 16):
             problem = "names a member that is a symbolic link"
         elif member.flag_bits & (_ENCRYPTED | _STRONGLY_ENCRYPTED):
             problem = "names a member that is encrypted"
         elif member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or member.flag_bits & _PATCHED:
-            problem = "names a member that is neither stored nor deflated, which is not unpacked"
+            problem = "names a member that has an unsupported compression method"
         return problem or self.excess(name)
 
     def excess(self, name: str) -> str:
         """Return why a member is not read because of the limits alone, or an empty string."""
         member, limits = self._zip.NameToInfo.get(name), self._limits
         if member and member.file_size > min(limits.member_size, self._left):
-            return f"names a member of {member.file_size:,} bytes, which is not unpacked"
+            return f"names a member that has {member.file_size:,} bytes, too many to unpack"
         if member and member.file_size > max(limits.page, member.compress_size * limits.ratio):
-            return f"names a member that would grow more than {limits.ratio} times, which is not unpacked"
+            return f"names a member that would grow to more than {limits.ratio} times its size"
         return ""
 
     def read(self, name: str, most: int) -> bytes | None:
@@ -105,7 +105,7 @@ class ZipReader:
         """Open a member, for a `with` statement. The bytes read from all members count towards one limit."""
         listed = self._zip.NameToInfo[name]
         if listed.file_size > self._left:
-            message = "too much would be unpacked from this file"
+            message = "its members have too many bytes to unpack"
             raise DamagedZipError(message)
         try:
             stream = self._zip.open(listed)
@@ -181,7 +181,7 @@ def _damaged(error: Exception) -> DamagedZipError:
     """Return what `zipfile` raised as an error that says what is wrong."""
     match error:
         case UnicodeDecodeError():
-            return DamagedZipError("a name is not in UTF-8")
+            return DamagedZipError("the name of a member is not in UTF-8")
         case OSError(strerror=str(reason)):
             return DamagedZipError(reason)
         case BadZipFile():

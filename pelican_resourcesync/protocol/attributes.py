@@ -46,22 +46,21 @@ class Attribute(NamedTuple):
 
 def _render_length(value: int) -> str:
     if not 0 <= value < LONGEST:
-        shown = "a negative length" if value < 0 else "a length of 10^18 bytes or more"
-        message = f"{shown} cannot be; count the bytes of the representation, or leave the length out (X09)"
+        message = "must be from 0 to 10^18 - 1; count the bytes of the representation, or leave the length out (X09)"
         raise DocumentError(message)
     return str(value)
 
 
 def _render_priority(value: int) -> str:
     if not 1 <= value <= LOWEST_PRIORITY:
-        message = f"a priority is an integer from 1 to {LOWEST_PRIORITY}; choose one of these or leave it out (X07)"
+        message = f"must be an integer from 1 to {LOWEST_PRIORITY}; correct it, or leave it out (X07)"
         raise DocumentError(message)
     return str(value)
 
 
 def _render_relation(value: str) -> str:
     if not value:
-        message = "is empty; name the relation by its IANA registered name or a URI (X06)"
+        message = "must not be empty; give the relation by its IANA registered name or a URI (X06)"
         raise DocumentError(message)
     return escape_attribute(value)
 
@@ -72,7 +71,7 @@ def _render_href(value: str) -> str:
 
 def _render_path(value: str) -> str:
     if not value.startswith("/"):
-        message = f"{value[:80]!a} does not begin with /; write the path from the top of the package (RD06)"
+        message = f"{value[:80]!a} must begin with /; write the path from the top of the package (RD06)"
         raise DocumentError(message)
     return escape_attribute(value)
 
@@ -80,7 +79,7 @@ def _render_path(value: str) -> str:
 def _parse_integer(value: str) -> int:
     stripped = value.strip(XML_SPACE)
     if not _INTEGER.fullmatch(stripped):
-        message = f"{value[:80]!a} is not an integer; write it in decimal digits"
+        message = f"{value[:80]!a} is not an integer in decimal digits; correct it, or leave it out"
         raise DocumentError(message)
     return int(stripped)
 
@@ -234,7 +233,7 @@ def _split_name(clark: str) -> tuple[str, str]:
     parts = re.fullmatch(_CLARK, clark)
     if parts is None or parts[1] in {RS_NS, _XMLNS_NS}:
         message = (
-            f"{clark[:80]!a}: a community attribute has the form {{namespace}}name, in a namespace"
+            f"{clark[:80]!a}: a community attribute must have the form {{namespace}}name, in a namespace"
             " other than ResourceSync's (X03)"
         )
         raise DocumentError(message)

@@ -259,11 +259,11 @@ def _entry_elements(
 
 def _check_sizes(size: int, waiting: int, name: str) -> None:
     if size > MOST_BYTES:
-        message = f"{name} is larger than {MOST_BYTES:,} bytes; divide it, at 50,000 entries or 50 MB (X04)"
+        message = f"{name} is larger than {MOST_BYTES:,} bytes; split it, at 50,000 entries or 50 MB (X04)"
         raise DocumentError(message)
     if waiting > LARGEST_ELEMENT + 2 * _CHUNK:
         message = (
-            f"{name}: an entry, or what is before it, has more than {LARGEST_ELEMENT:,} bytes; check what it lists"
+            f"{name}: an entry, or the part before it, has more than {LARGEST_ELEMENT:,} bytes; check what it contains"
         )
         raise DocumentError(message)
 
@@ -314,7 +314,7 @@ def _entries(
         if element is None:
             return
         if number > MOST_ENTRIES:
-            message = f"more than {MOST_ENTRIES:,} entries; divide the document, at 50,000 (X04)"
+            message = f"more than {MOST_ENTRIES:,} entries; split the document, at 50,000 (X04)"
             raise _misfit(message, name, element, number)
         try:
             yield _entry(element, kind, left_out)
@@ -330,7 +330,7 @@ def _refuse_late(before: etree._Element, element: etree._Element | None, name: s
     late = before.getnext()
     while late is not None and late is not element:
         if late.tag in {_MD, _LN}:
-            message = "rs:md and rs:ln of the document come before its first entry; move them there (X02)"
+            message = "rs:md and rs:ln of the document must come before its first entry; move them there (X02)"
             if left_out is None or late.get("rel") == "next":
                 raise _misfit(message, name, late)
             left_out("rs:md or rs:ln after the first entry", message)
@@ -340,7 +340,7 @@ def _refuse_late(before: etree._Element, element: etree._Element | None, name: s
 def _entry(element: etree._Element, root: Root, left_out: LeftOut | None) -> Entry:
     """Read an entry; leave out what cannot be read, or raise `DocumentError` where nothing may be left out."""
     if _ENTRIES[str(element.tag)] is not root:
-        message = f"a {root} lists {root.entry} elements only; change the root or the entry (X01)"
+        message = f"a {root} must contain only {root.entry} elements; change the root or the entry (X01)"
         raise DocumentError(message)
     texts: dict[str, str] = {}
     mds: list[Attributes] = []
@@ -353,7 +353,7 @@ def _entry(element: etree._Element, root: Root, left_out: LeftOut | None) -> Ent
         elif field in texts:
             _fail(field, f"a second {field} in one entry; keep one (X10)", unreadable)
         elif len(child):
-            _fail(field, f"{field} holds an element; it holds text only (X10)", unreadable)
+            _fail(field, f"{field} must contain only text, not an element (X10)", unreadable)
         else:
             texts[field] = (child.text or "").strip(XML_SPACE)
     for field in unreadable or ():

@@ -56,14 +56,14 @@ def parse_datetime(text: str) -> dt.datetime:
             return dt.datetime(int(form["year"]), int(form["month"] or 1), int(form["day"] or 1), tzinfo=dt.UTC)
         moment = dt.datetime.fromisoformat(text)
     except ValueError as error:
-        message = f"{text[:80]!a} is not a date or time that exists: {error} (X05)"
+        message = f"{text[:80]!a} is not a valid date or time: {error} (X05)"
         raise DocumentError(message) from None
     return moment if moment.tzinfo is dt.UTC else _in_utc(moment)
 
 
 def _in_utc(moment: dt.datetime) -> dt.datetime:
     if moment.utcoffset() is None:
-        message = f"the time {moment.isoformat()} has no zone; give it one, such as UTC (X05)"
+        message = f"the time {moment.isoformat()} has no time zone; add one, such as UTC (X05)"
         raise DocumentError(message)
     try:
         return moment.astimezone(dt.UTC)
@@ -104,8 +104,8 @@ def _render_hash(item: Hash) -> str:
     parts = _HASH.fullmatch(rendered)
     if parts is None or parts.end(1) != len(item.algorithm):
         message = (
-            f"{item.algorithm!a}:{item.digest!a} is not a hash; write algorithm and digest without white space,"
-            " the algorithm without a colon (X08)"
+            f"{item.algorithm!a}:{item.digest!a} is not a valid hash; write algorithm and digest without white space,"
+            " and the algorithm without a colon (X08)"
         )
         raise DocumentError(message)
     return rendered
@@ -162,7 +162,7 @@ def _escape(value: str, table: Iterable[tuple[str, str]]) -> str:
         return value
     forbidden = _FORBIDDEN.search(value)
     if forbidden:
-        message = f"XML 1.0 cannot hold the character U+{ord(forbidden[0]):04X}; remove it from {value[:80]!a}"
+        message = f"XML 1.0 does not allow the character U+{ord(forbidden[0]):04X}; remove it from {value[:80]!a}"
         raise DocumentError(message)
     for mark, written in table:
         if mark in value:

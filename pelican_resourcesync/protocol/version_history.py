@@ -76,7 +76,7 @@ def parse_version_history(data: bytes, name: str) -> VersionHistory:
 
 
 def _head(texts: list[str]) -> list[str]:
-    _require(len(texts) == _HEAD and all(isinstance(text, str) for text in texts), "it is not a list of five texts")
+    _require(len(texts) == _HEAD and all(isinstance(text, str) for text in texts), "it must be a list of five texts")
     _require(texts[-2] in {OF_ALL, OF_SOME}, f"{texts[-2]!a} is neither {OF_ALL} nor {OF_SOME}")
     parse_datetime(texts[-1])
     return texts
@@ -88,12 +88,15 @@ def _key(line: str, last: str) -> str:
     versions = found[2] if found else ""
     _require(_FILE.search(versions), "it does not list the versions of a resource")
     if "\\" in line:  # half of a surrogate pair is refused
-        _require(parse_json(line, lambda row: render_versions(*row)) == line, "it is not as this program writes it")
+        _require(
+            parse_json(line, lambda row: render_versions(*row)) == line,
+            "it is not in the form that this program writes",
+        )
     times = _TIME.findall(versions)
     for begin in times:
         parse_datetime(begin)
     key = line[1 : line.index(",\t")]
-    _require(key > last and times == sorted(times, key=lambda time: time.removesuffix("Z")), "it is not in order")
+    _require(key > last and times == sorted(times, key=lambda time: time.removesuffix("Z")), "it is out of order")
     return key
 
 

@@ -75,7 +75,7 @@ class Renderer:
         """
         md = document.md
         if md is None or not md.capability:
-            message = f"a {self._root} has no rs:md with a capability; say what the document is (X02)"
+            message = f"a {self._root} must have an rs:md with a capability; add it, to say what the document is (X02)"
             raise DocumentError(message)
         try:
             elements = self._links(document.links, "  ") + f"  {self._md(md)}"
@@ -163,7 +163,7 @@ def _render_locs(locs: Sequence[str]) -> list[str]:
 def render_loc(loc: str) -> str:
     """Write a `loc`; raises `DocumentError` for one that is not allowed."""
     if len(loc) >= LONGEST_LOC:
-        message = f"its loc has {len(loc):,} characters; a loc is shorter than {LONGEST_LOC:,} (X10)"
+        message = f"its loc has {len(loc):,} characters; a loc must be shorter than {LONGEST_LOC:,} (X10)"
         raise DocumentError(message)
     return escape_text(require_absolute(loc))
 
@@ -248,7 +248,7 @@ def write_parts(  # noqa: PLR0913 - keyword-only, one option each: what, under w
         lone.write(open(name), held)
         return (name,)
     if document.root is Root.SITEMAPINDEX:
-        message = "a sitemapindex exceeds the limits and no index lists indexes; publish several sets (X04)"
+        message = "a sitemapindex exceeds the limits, and an index must not list indexes; publish several sets (X04)"
         raise DocumentError(message)
     part = _Frame.of(replace(document, links=(*document.links, Link(rel="index", href=uri(name)))), renderer, limits)
     # An index cannot be split, so tighter limits of the caller apply only to the parts.
@@ -323,7 +323,7 @@ def _interval(document: Document) -> Metadata | None:
 def _too_large(entry: bytes, part: _Frame) -> str:
     loc = unescape(entry.decode().partition("<loc>")[2].partition("</loc>")[0])
     return (
-        f"the entry with loc {loc!a} has {len(entry):,} bytes and fits into no document of"
+        f"the entry with loc {loc!a} has {len(entry):,} bytes and does not fit into a document of"
         f" {_limits_in_words(part.limits)}, of which the head takes {len(part.head):,} bytes; give it fewer links (X04)"
     )
 
@@ -358,7 +358,7 @@ def split_entries(document: str) -> list[EntryText]:
     """Return the entries of a `urlset` that `write` wrote. Raises `DocumentError` if it is none."""
     entries = [*map(_entry_text, _ENTRY.findall(document))]
     if len(entries) != document.count("</url>"):
-        message = "a document is not as this program writes it"
+        message = "a document is not in the form that this program writes"
         raise DocumentError(message)
     if "&" in document:
         entries = [entry._replace(loc=unescape(entry.loc)) if "&" in entry.loc else entry for entry in entries]

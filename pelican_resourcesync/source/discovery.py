@@ -71,14 +71,16 @@ class Signatures:
         href = next((link.href for link in links if link.rel == RELATION), None)
         if href is None or capability_list is None:
             if self._trusted:
-                message = f"{shown(uri)} is not signed, and should be with the key {self._trusted[0]}: nothing was read"
+                message = (
+                    f"{shown(uri)} is not signed, but should be, with the key {self._trusted[0]}: nothing was read"
+                )
                 raise SignatureError(message)
             return None
         if self._source.memory.get(REBUILT) and not self._source.options.key:
-            key = f": it was {self._known[0]}" if self._known else ""
+            key = f" (it was {self._known[0]})" if self._known else ""
             message = (
-                f"{shown(uri)} is signed, and the state of the copy was lost, so a key is only trusted if you give it: "
-                f"add --key KEY, with the key that the publisher names{key}"
+                f"{shown(uri)} is signed, and the state of the copy was lost, so the program cannot know which key to "
+                f"trust: add --key KEY with the key of the publisher{key}"
             )
             raise SignatureError(message)
         if not self._trusted and not can_verify():
@@ -110,8 +112,8 @@ class Signatures:
         lost = self._before.keys() - self._states.keys()
         if lost and not options.set and not options.accept_older:
             message = (
-                f"the set of {shown(min(lost))} is no longer described, and a Source Description is not signed: if it "
-                "is right that it is gone, add --accept-older"
+                f"the set of {shown(min(lost))} is no longer listed in the Source Description, which is not signed: if "
+                "the publisher removed the set, add --accept-older"
             )
             raise SignatureError(message)
         if self._states:
@@ -138,17 +140,17 @@ class Signatures:
         self._states[state] = [*place, sha256(data).hexdigest()]
         if not self._source.options.accept_older:
             if place < before:
-                message = f"{shown(state)} is older than the one read last: add --accept-older if that is right"
+                message = f"{shown(state)} is older than the one read last: if that is right, add --accept-older"
                 raise SignatureError(message)
             if place == before and self._states[state][-1] != digest:
                 message = (
-                    f"{shown(state)} has the same generation as the one read last, but different contents: add "
-                    "--accept-older if the publisher says that this is right"
+                    f"{shown(state)} has the same generation as the one read last, but different contents: if "
+                    "the publisher confirms them, add --accept-older"
                 )
                 raise SignatureError(message)
         age = self._source.options.max_age
         if age and parse_datetime(content["at"]) < datetime.now(UTC) - timedelta(seconds=age):
-            message = f"{shown(state)} is of {content['at']}, which is older than --max-age allows"
+            message = f"{shown(state)} is dated {content['at']}, which is older than --max-age allows"
             raise SignatureError(message)
 
 
@@ -238,7 +240,7 @@ class _Discovery:
         names = [name for name, _, _ in found]
         for wanted_name in wanted:
             if wanted_name not in names:
-                message = f"the Source has no set {wanted_name!a}: it has {', '.join(names)}"
+                message = f"the Source has no set {wanted_name!a}: its sets are {', '.join(names)}"
                 raise NoSourceError(message)
         sets = [self._try(*named_set) for named_set in found if not wanted or named_set[0] in wanted]
         failures = [resource_set.failure for resource_set in sets if resource_set.failure]
@@ -263,7 +265,7 @@ class _Discovery:
                 return found
             locs = []
         if not locs or len(locs) > _MOST_SETS:
-            message = f"{shown(uri)} lists {len(locs)} Capability Lists"
+            message = f"{shown(uri)} lists {len(locs):,} Capability Lists, but must list between 1 and {_MOST_SETS:,}"
             raise DocumentError(message)
         return _named(locs)
 
@@ -311,8 +313,8 @@ class _Discovery:
             except UNREAD as error:
                 if isinstance(error, TransportError) and error.may_pass:  # another is no substitute for it
                     raise
-        named = f"{shown(capability_list)} names {len(uris)} documents as {capability}"
-        self._source.remarks.append(f"{named}, of which {shown(chosen)} is read")
+        listed = f"{shown(capability_list)} lists {len(uris)} documents as {capability}"
+        self._source.remarks.append(f"{listed}, of which {shown(chosen)} is used")
         return chosen
 
     def _discover(self, uri: str) -> tuple[str, list[_Named]]:
@@ -325,7 +327,7 @@ class _Discovery:
                 return found
         robots, lists, named = urljoin(uri, "/robots.txt"), self._source.sitemaps, dict[str, _Named]()
         if not lists:
-            tried.append(f"{shown(robots)} names no Sitemap")
+            tried.append(f"{shown(robots)} lists no Sitemap")
         for place in lists or [urljoin(uri, "/sitemap.xml")]:
             try:
                 found = self._at(place, tried)
@@ -369,7 +371,7 @@ class _Discovery:
         except DocumentError:
             if has_root(data):
                 raise
-        tried.append(f"{shown(place)} is not a ResourceSync document, and links to none that can be read")
+        tried.append(f"{shown(place)} is not a ResourceSync document, and has no link to one that can be read")
         return None
 
     def _above(self, uri: str, *, exactly: bool, data: bytes | None = None) -> tuple[str, list[_Named]]:

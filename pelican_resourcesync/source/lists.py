@@ -163,7 +163,7 @@ class ChangeLists:
             message = "the last change that was followed is no longer listed"
             raise GapError(message)
         if position.since and here.since == position.since and here.digest != position.digest:
-            message = "the changes that were followed are listed otherwise now"
+            message = "the changes that were followed are now listed differently"
             raise GapError(message)
         at = here if is_late else position
         self.begun = self.reached = position._replace(
@@ -301,7 +301,7 @@ def _gap(lists: list[ChangeList], position: Position) -> str:
         return ""
     begin = lists[0].begin
     if not begin or begin > max(position.at, position.reach):
-        return f"the Change Lists begin at {begin or 'an unknown time'}, the copy is of {position.at}"
+        return f"the Change Lists begin at {begin or 'an unknown time'}, but the copy is of {position.at}"
     if lists[-1].begin < position.opened:
         return f"the Change Lists start again at {lists[-1].begin}, before {position.opened}"
     for earlier, later in pairwise(lists):
@@ -340,8 +340,8 @@ def _placed(resource: ListedResource, latest: str) -> ListedResource:
         raise OrderError(f"{message}: {unreadable}" if unreadable else message)
     if time < latest:
         message = (
-            f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}; its publisher should "
-            "list changes in the order of their times (CH03)"
+            f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}: the publisher should list "
+            "changes in the order of their times (CH03)"
         )
         raise OrderError(message)
     return resource if resource.time and resource.change else resource._replace(time=time, change=change)

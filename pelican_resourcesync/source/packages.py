@@ -137,7 +137,7 @@ class OpenPackage:
             return sink.verified()
         except MismatchError as error:
             if same:
-                raise DamagedZipError(_about(name, f"is not what its manifest says: {error}")) from error
+                raise DamagedZipError(_about(name, f"does not match its manifest: {error}")) from error
             return None  # the manifest may be right, and of another state
         except DamagedZipError as error:
             sink.discard()
@@ -188,7 +188,7 @@ class Packages:
         with self._fetched(package).open("rb") as stream:
             archive = ZipReader(stream, self._limits)
             if archive.twice:
-                raise DamagedZipError(_about(min(archive.twice), "is used by two members"))
+                raise DamagedZipError(_about(min(archive.twice), "occurs twice"))
             if MANIFEST not in archive.names:
                 message = f"it has no {MANIFEST}"
                 raise DamagedZipError(message)
@@ -200,7 +200,7 @@ class Packages:
                 document = read(manifest, name=f"{shown(package.uri)}!/{MANIFEST}", left_out=unreported)
                 kind = document.md.capability if document.md else None
                 if kind != _MANIFESTS[package.kind]:
-                    message = f"its manifest is a document of kind {kind!a}"
+                    message = f"its manifest is a document of kind {kind!a}, not {str(_MANIFESTS[package.kind])!a}"
                     raise DocumentError(message)
                 yield OpenPackage(archive, _listed(document.entries, package))
 
@@ -252,7 +252,7 @@ def _checked(blocks: Iterator[bytes], expected: str) -> Iterator[bytes]:
         found.update(data)
         yield data
     if expected and found.hexdigest() != digest:
-        message = f"it has another hash ({algorithm}) than its manifest says"
+        message = f"its hash ({algorithm}) is not the one in its manifest"
         raise DamagedZipError(message)
 
 

@@ -249,11 +249,11 @@ class ResourceSink(Sink):
         expected = self.expected
         if expected.length is not None and self.length != expected.length:
             self.discard()
-            message = f"{shown(expected.uri)} has {self.length} bytes; {expected.length} are listed"
+            message = f"{shown(expected.uri)} has {self.length} bytes, but {expected.length} are listed"
             raise MismatchError(message)
         if self.signed and expected.hash.partition(":")[0] not in STRONG:
             self.discard()
-            message = f"{shown(expected.uri)} is listed without its SHA-256, so that the signature does not cover it"
+            message = f"{shown(expected.uri)} is listed without its SHA-256, so the signature does not cover it"
             raise MismatchError(message)
         self._require_space()
         self._last = self._joined()
@@ -261,7 +261,7 @@ class ResourceSink(Sink):
         found = digest if self._hash is self._sha256 else self._hash.hexdigest()
         if expected.hash and expected.hash.partition(":")[2] != found:
             self.discard()
-            message = f"{shown(expected.uri)} has another hash ({self._algorithm}) than is listed"
+            message = f"{shown(expected.uri)} has a different hash ({self._algorithm}) than listed"
             raise MismatchError(message)
         return VerifiedContent(digest, f"{self._algorithm}:{found}", self.length)
 

@@ -98,7 +98,7 @@ def listed_change(entry: Entry, base: str) -> ListedResource:
             unreadable.pop("lastmod", None)
         for what in ("loc", "attribute datetime", "lastmod"):
             if what in unreadable:
-                message = f"the change of {shown(change.uri)} has no place among the others: {what}: {unreadable[what]}"
+                message = f"the change of {shown(change.uri)} cannot be put in order ({what}: {unreadable[what]})"
                 raise DocumentError(message)
         if why := unreadable.get("attribute change"):
             return change._replace(hash=f"{UNREADABLE}attribute change: {why}")
@@ -109,7 +109,7 @@ def why_unreadable(hash_: str) -> str:
     """Return why the change of a resource with this `hash` cannot be read, or an empty text if it can."""
     if not hash_.startswith(UNREADABLE):
         return ""
-    return f"its entry cannot be read ({hash_.removeprefix(UNREADABLE)}): its publisher has to correct it"
+    return f"its entry cannot be read ({hash_.removeprefix(UNREADABLE)}): the publisher must correct it"
 
 
 def uri_of(loc: str, base: str) -> str:

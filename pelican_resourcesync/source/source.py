@@ -112,7 +112,7 @@ class Source:
             self._private = False  # no host is asked for anything
             self.is_folder = True
         elif origin(where) is None:
-            message = f"{shown(where)} is neither an http(s) URL nor a folder: check it, such as https://example.org/"
+            message = f"{shown(where)} is neither an http(s) URL nor a folder: enter one, such as https://example.org/"
             raise SourceError(message)
         else:
             self.client, self.start = new_client(proxies=options.proxy, user_agent=options.user_agent), where
@@ -200,8 +200,10 @@ class Source:
         """Return how long the run may take yet. Raises `IncompleteError` if that is no more than some seconds."""
         left = self._end - time.monotonic()
         if left <= seconds:
-            pause = f", with the pause of {seconds:.0f} seconds that its host wants" if seconds else ""
-            message = f"it takes longer than {self.options.max_run:g} seconds{pause} (--max-run): the next run goes on"
+            pause = f", including the pause of {seconds:.0f} seconds that the host asks for" if seconds else ""
+            message = (
+                f"the run takes longer than {self.options.max_run:g} seconds (--max-run){pause}: the next run continues"
+            )
             raise IncompleteError(message)
         return left
 
@@ -297,8 +299,8 @@ class Source:
         for what, places in self._left_out.items():
             for uri, (_, why) in [*places.items()][:1]:
                 count = sum(number for number, _ in places.values())
-                first = f"{count:,} in all, the first in {shown(uri)}: {why}"
-                notes.append(f"{what} cannot be read, and counts as absent ({first})")
+                first = f"{count:,} in total, the first in {shown(uri)}: {why}"
+                notes.append(f"{what} cannot be read and is ignored ({first})")
         return notes
 
     def document(self, uri: str, capability: str, *, remembered: bool = False) -> "OpenDocument | None":
@@ -357,7 +359,7 @@ class Source:
             raise DocumentError(message)
         if not self.allows(uri):
             host = host_to_name(uri)
-            hint = f": add {allowing([host])} to follow it there" if host else ""
+            hint = f": add {allowing([host])} to read it there" if host else ""
             message = f"{shown(uri)} is on another host{hint}"
             raise ForeignError(message)
 
@@ -369,7 +371,7 @@ class Source:
         self.require(uri)
         self._documents.add(uri)
         if len(self._documents) > self.options.max_documents:
-            message = f"more than {self.options.max_documents} documents are to be read (--max-documents)"
+            message = f"there are more than {self.options.max_documents} documents to read (--max-documents)"
             raise DocumentError(message)
         known = self.memory.document(self.key(uri))
         if known and known[1] is not None and uri in self._read:
@@ -477,7 +479,7 @@ class OpenDocument:
     def _page(self, uri: str, read: set[str]) -> "OpenDocument":
         """Return the next page, after those that were read. Raises `DocumentError` if it may not be one."""
         reasons = {
-            "was read before": uri in read,
+            "was already read": uri in read,
             f"comes after {_MOST_PAGES:,} others": len(read) >= _MOST_PAGES,
             "is on another host": origin(uri) != origin(self._uri),
         }
@@ -555,7 +557,7 @@ class Entries:
 
     def _part(self, uri: str, depth: int) -> OpenDocument:
         if uri in self._read or depth < 0:
-            message = f"{shown(uri)} is named again, or in too many indexes of indexes"
+            message = f"{shown(uri)} is listed twice, or nested in too many indexes"
             raise DocumentError(message)
         self._read.add(uri)
         return self._source.whole_document(uri, self._capability)
@@ -581,7 +583,7 @@ def elsewhere(count: int, hosts: Collection[str]) -> str:
     """Return how many resources are on hosts that are not requested, and the options that allow these."""
     named = [*hosts][:_MOST_HOSTS]
     where = f"{'hosts such as ' * (len(named) == _MOST_HOSTS)}{', '.join(named) or 'other hosts'}"
-    hint = f" ({allowing(named)} takes them)" if named else ""
+    hint = f" ({allowing(named)} includes them)" if named else ""
     return f"{count:,} resource{'s' * (count != 1)} on {where}{hint}"
 
 
@@ -598,8 +600,8 @@ def _sha256(stream: BinaryIO) -> str:
 def not_signed(uri: str) -> SignatureError:
     """Return the error for a document that is not the one that its set's signed state lists."""
     error = SignatureError(
-        f"{shown(uri)} does not match the signed publication.json of its set: run it again, because the set may "
-        "have just been published again; if that does not help, somebody else has changed it"
+        f"{shown(uri)} does not match the signed publication.json of its set: the set may just have been "
+        "published again, so run it again; if that does not help, somebody else has changed the document"
     )
     error.may_pass = True
     return error

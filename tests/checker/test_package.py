@@ -94,7 +94,7 @@ def test_all_members_together_have_a_budget() -> None:
     options = RuleOptions(rules=RULES, limits=replace(STANDARD_LIMITS, unpacked=11_999))
     check_package(BytesIO(data), CheckedPackage("dump.zip"), options, findings)
     assert names(findings) == []
-    what = "the path '/5.bin' names a member of 2,000 bytes, which is not unpacked"
+    what = "the path '/5.bin' names a member that has 2,000 bytes, too many to unpack"
     assert findings.notes == [f"note: not read: dump.zip!/manifest.xml: {what}"]
 
 
@@ -180,7 +180,7 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "a size that is too small": (zipped([MANIFEST, replace(ALPHA, size=2), BETA]), [WRONG], "read (Bad CRC-32"),
     "a size that is too large": (zipped([MANIFEST, replace(ALPHA, size=9), BETA]), [WRONG], "read (it is shorter"),
     "a size of more than there is room": (
-        zipped([MANIFEST, replace(ALPHA, size=2**32 - 2), BETA]), [], "bytes, which is not unpacked",
+        zipped([MANIFEST, replace(ALPHA, size=2**32 - 2), BETA]), [], "bytes, too many to unpack",
     ),
     "packed bytes that are too few": (zipped([MANIFEST, replace(ALPHA, packed_size=1), BETA]), [WRONG], ""),
     "another checksum": (zipped([MANIFEST, replace(ALPHA, crc=1), BETA]), [WRONG], "read (Bad CRC-32"),
@@ -191,10 +191,10 @@ CASES: dict[str, tuple[bytes, list[str], str]] = {
     "sizes of 2^62": (zipped([MANIFEST, replace(ALPHA, extra=ZIP64, size=2**32 - 1, packed_size=2**32 - 1), BETA]),
                       [WRONG], "overlaps another"),
     "an extra field that is cut": (zipped([MANIFEST, replace(ALPHA, extra=b"\1\0\xff\xff"), BETA]), [NO_ZIP], ""),
-    "a bomb": (of_path("/a", Piece(name=b"a", data=ZEROS)), [], "12,000,000 bytes, which is not unpacked"),
+    "a bomb": (of_path("/a", Piece(name=b"a", data=ZEROS)), [], "12,000,000 bytes, too many to unpack"),
     "a bomb in a large package": (
         of_path("/a", Piece(name=b"a", data=bytes(1_500_000)), Piece(name=b"b", data=bytes(20_000), method=STORED)),
-        [UNLISTED], "would grow more than 200 times",
+        [UNLISTED], "would grow to more than 200 times its size",
     ),
     "a bomb that says it is small": (of_path("/a", Piece(name=b"a", data=ZEROS, size=5)), [WRONG], "cannot be read"),
     "a bomb for a manifest": (zipped([replace(MANIFEST, data=ZEROS)]), [TOO_LARGE], "its manifest.xml is too large"),

@@ -280,7 +280,7 @@ def test_other_hosts(source: FakeSource, tmp_path: Path, capsys: pytest.CaptureF
     source.published["rs/resourcelist.xml"] = source.resource_list().replace(b"</urlset>", more + b"</urlset>")
     code, out, _ = run(capsys, source.url, tmp_path / "copy")
     options = "--allow-host a.test --allow-host b.test --allow-host c.test"
-    without = f", without 4 resources on hosts such as a.test, b.test, c.test ({options} takes them)"
+    without = f", without 4 resources on hosts such as a.test, b.test, c.test ({options} includes them)"
     assert (code, out.startswith(f"Complete{without}: {tmp_path}/copy has 5 resources; ")) == (0, True)
     audited = f"The copy matches the Source{without}.\n"
     assert run(capsys, "audit", source.url, tmp_path / "copy")[:2] == (0, audited)

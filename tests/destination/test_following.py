@@ -382,13 +382,13 @@ def test_other_hosts(source: FakeSource) -> None:
     changes = following(source.url, None, FAST)
     assert len([*changes]) == 3
     allowed = "--allow-host b.test --allow-host c.test"
-    assert (changes.foreign, changes.notes) == (2, [f"without 2 resources on b.test, c.test ({allowed} takes them)"])
+    assert (changes.foreign, changes.notes) == (2, [f"without 2 resources on b.test, c.test ({allowed} includes them)"])
     change = entry("http://d.test/", {"change": "created"}, stamp(source.now))
     change += entry("http://b.test/", {"change": "updated"}, stamp(source.now))
     source.add("rs/changelist.xml", change)
     changes = following(source.url, changes.cursor, FAST)
     assert [*changes] == []
-    assert changes.notes == ["without 1 resource on d.test (--allow-host d.test takes them)"]
+    assert changes.notes == ["without 1 resource on d.test (--allow-host d.test includes them)"]
     with pytest.raises(IncompleteError, match=f"none of the .* are on hosts .* with --set, or add {allowed}$"):
         [*following(source.url, None, replace(FAST, only=["http://*.test/"]))]
 
@@ -526,7 +526,7 @@ def test_other_bytes(source: FakeSource) -> None:
     source.published["b/c.html"] = b"t"
     changes = following(source.url, None, FAST)
     assert next(changes).uri == f"{source.url}d.bin"
-    with pytest.raises(IncompleteError, match=r"a\.html has another hash.*c\.html has 1 bytes; 3 are listed"):
+    with pytest.raises(IncompleteError, match=r"a\.html has a different hash.*c\.html has 1 bytes, but 3 are listed"):
         next(changes)
 
 

@@ -296,7 +296,10 @@ def test_private_hubs(source: PushedSource, folder: Path, capsys: pytest.Capture
     """A document can lead to no private host or port but the Source's own."""
     listen(lambda: wait(equal(source, folder)), "mirror", source.url, folder, private=False)
     said = capsys.readouterr().err
-    assert "only what you enter may be private, and its address 127.0.0.1 is not public: if you trust the" in said
+    assert (
+        "only URLs that you enter may have private addresses, and its address 127.0.0.1 is not public: if you trust the"
+        in said
+    )
     assert "add --allow-private\n" in said
     assert not source.hub.asked
     source.hub_url = f"{source.url}hub"

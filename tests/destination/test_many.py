@@ -215,7 +215,7 @@ def test_in_one_process(tmp_path: Path) -> None:
         kind = {"status": 3, "complete": False, "error": full_disk}
         one.task, one.max_run = mirror._update, 1e-9
         outcome = many.do(one)
-        assert (outcome["status"], outcome["error"][:35]) == (3, "it takes longer than 1e-09 seconds ")
+        assert (outcome["status"], outcome["error"][:36]) == (3, "the run takes longer than 1e-09 seco")
         one.task, one.max_run = wrong, 3600
         assert many.do(one)["error"] == "unexpected error, please report it (ZeroDivisionError: )"
         one.task = full
@@ -408,7 +408,7 @@ def test_lines(three: tuple[FakeSource, Path], capsys: pytest.CaptureFixture[str
         "  complete  2\n"
         '  failed    1  th"ree\n'
     )
-    why = f"{config.parent}/nowhere is neither an http(s) URL nor a folder: check it, such as https://example.org/"
+    why = f"{config.parent}/nowhere is neither an http(s) URL nor a folder: enter one, such as https://example.org/"
     assert err == f'pelican-resourcesync: th"ree: {why}\n'
     source.site.manners["a.html"] = late(0, source.answer)
     assert main(["mirror", "--config", str(config), "--quiet"]) == 2

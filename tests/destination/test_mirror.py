@@ -183,7 +183,7 @@ def test_nothing_to_be_found(folder: Path) -> None:
         said = str(caught.value).partition("found: ")[2].split("; ")
         named = [each.removeprefix(source.url).partition(":")[0] for each in said]
         described = [".well-known/resourcesync", "resourcesync/description.xml"]
-        assert named == ["", *described, "robots.txt names no Sitemap", "sitemap.xml"]
+        assert named == ["", *described, "robots.txt lists no Sitemap", "sitemap.xml"]
     with pytest.raises(SourceError, match="neither an http"):
         Mirror("nothing/at-all", folder, FAST).run()
 
@@ -655,7 +655,7 @@ def test_what_grows_too_much(source: FakeSource, folder: Path, obeys: bool, hash
     assert asked == ["gzip", "identity"] + ([] if obeys else ["identity"])
     assert result.complete is obeys
     assert files_of(folder) == {path: data for path, data in source.resources.items() if obeys or path != "zeros.txt"}
-    assert obeys or re.search(r"zeros\.txt: it would grow more than 200 times$", result.missing[0][1])
+    assert obeys or re.search(r"zeros\.txt: it would grow to more than 200 times its size$", result.missing[0][1])
 
 
 def test_conditions_of_what_came_encoded(source: FakeSource, folder: Path) -> None:
@@ -822,7 +822,7 @@ def test_share_on_other_hosts(source: FakeSource, folder: Path, own: int, said: 
 @pytest.mark.parametrize("text", ["localhost:8000", "https://localhost", "127.0.0.1:80", "*.test", "a.test/", ""])
 def test_allowed_host_is_no_host(source: FakeSource, folder: Path, text: str) -> None:
     """A name with a port or a pattern, which would match nothing, is refused."""
-    with pytest.raises(SettingsError, match=re.escape(f"--allow-host {text!a} cannot be used: write only the name")):
+    with pytest.raises(SettingsError, match=re.escape(f"--allow-host {text!a} must be the name")):
         mirror(source, folder, allow_host=(text,)).run()
 
 

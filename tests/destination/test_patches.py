@@ -162,7 +162,7 @@ def flipped(place: int) -> bytes:
     ("data", "why"),
     [
         (dcz.make_patch(STYLE, edited(PAGE, 1)), "the patch is for other bytes"),
-        (dcz.make_patch(PAGE, edited(PAGE, 2)), "has another hash"),
+        (dcz.make_patch(PAGE, edited(PAGE, 2)), "has a different hash"),
         (dcz.make_patch(PAGE, PAGE), "does not produce the"),
         (b"<!DOCTYPE html><p>Here was a patch once.", "it is not a patch"),
         (b"", "it is not a patch"),

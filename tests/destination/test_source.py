@@ -203,8 +203,8 @@ ANSWER = Response(url="https://example.org/a", status=200, headers=Headers([b'ET
     [
         (150_000, LARGE, ""),
         (149_999, LARGE, "is longer than the 149999 bytes"),
-        (150_001, LARGE, "has 150000 bytes; 150001 are listed"),
-        (150_000, b"other", "has another hash"),
+        (150_001, LARGE, "has 150000 bytes, but 150001 are listed"),
+        (150_000, b"other", "has a different hash"),
     ],
 )
 def test_what_is_left_of_a_large_resource(
@@ -466,10 +466,10 @@ AWAY = entry("http://other.test/capabilitylist.xml", {"capability": "capabilityl
 @pytest.mark.parametrize(
     ("described", "limits", "said"),
     [
-        ("", {}, "lists 0 Capability Lists"),
+        ("", {}, "lists 0 Capability Lists, but must list between 1 and 1,000"),
         (AWAY, {}, r"add --allow-host other\.test"),
         (None, {"max_resources": 3}, r"more than 3 resources \(--max-resources\)"),
-        (None, {"max_documents": 2}, r"more than 2 documents are to be read \(--max-documents\)"),
+        (None, {"max_documents": 2}, r"there are more than 2 documents to read \(--max-documents\)"),
     ],
 )
 def test_beyond_the_limits(

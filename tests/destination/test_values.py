@@ -178,7 +178,7 @@ def test_suggested_command(source: FakeSource, folder: Path, capsys: pytest.Capt
     add(source, RS, *(entry(f"http://{host}/") for host in hosts))
     assert main(["mirror", source.url, str(folder), "--retries", "0"]) == 0
     said = capsys.readouterr().out
-    assert "on good.test, ::1 (--allow-host good.test --allow-host ::1 takes them)" in said
+    assert "on good.test, ::1 (--allow-host good.test --allow-host ::1 includes them)" in said
     source.published["rs/capabilitylist.xml"] = document(
         "urlset", {"capability": "capabilitylist"}, entry("http://x;sh/list", {"capability": "resourcelist"})
     )

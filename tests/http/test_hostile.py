@@ -61,7 +61,9 @@ def test_this_machine_however_it_is_written(site: Live, host: str) -> None:
 def test_not_by_way_of_a_proxy(site: Live, monkeypatch: pytest.MonkeyPatch, host: str, scheme: str) -> None:
     """A proxy is not asked for an address that a document may not name, save where the user did."""
     monkeypatch.setenv(f"{scheme}_proxy", site.url)
-    with pytest.raises(TransportError, match=r" only what you enter may be private, and its address .* is not public$"):
+    with pytest.raises(
+        TransportError, match=r" only URLs that you enter may have private addresses, and its address .* is not public$"
+    ):
         visited(f"{scheme}://{host}/latest/meta-data")
     assert site.asks == []
     if scheme == "http":

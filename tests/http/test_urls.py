@@ -139,7 +139,7 @@ def test_redirects_to_the_secure_site() -> None:
         ("https://s4.example/b?secret", "to https://s4.example/b: add --allow-host s4.example to follow it there"),
         ("https://s3.example.c/?secret", "to https://s3.example.c/: add --allow-host s3.example.c to follow it there"),
         ("ftp://s3.example/b", "to ftp://s3.example/b"),
-        ("https://[/", "to no URL"),
+        ("https://[/", "to something that is not a URL"),
     ],
 )  # fmt: skip
 def test_redirects_to_other_hosts(location: str, leads_to: str) -> None:

@@ -174,7 +174,7 @@ def test_text_as_it_stands() -> None:
 def test_a_document_of_others() -> None:
     """It has other line breaks, and is refused instead of being read as empty."""
     data = written(resource_list(Entry(loc="urn:a"))).decode()
-    with pytest.raises(DocumentError, match="not as this program writes it"):
+    with pytest.raises(DocumentError, match="not in the form that this program writes"):
         split_entries(data.replace("  <url>\n", "<url>"))
 
 

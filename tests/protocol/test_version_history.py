@@ -36,8 +36,8 @@ def named(name: object) -> str:
 #: What no history is, with why; most of it is JSON.
 DAMAGED = {
     "nothing": ("", "1: Expecting value"),
-    "no head": (LINE, "1: it is not a list of five texts"),
-    "a head of a number": (HEAD.replace('""', "1", 1), "1: it is not a list of five texts"),
+    "no head": (LINE, "1: it must be a list of five texts"),
+    "a head of a number": (HEAD.replace('""', "1", 1), "1: it must be a list of five texts"),
     "a head that is cut off": (HEAD[:-9], "1: "),
     "a head without a time": (HEAD.replace("2024", "yesterday"), "1: "),
     "a head of none": (HEAD.replace("all", "none"), "1: 'none' is neither all nor some"),
@@ -53,7 +53,10 @@ DAMAGED = {
     "a number for a URI": (line(f"[{VERSION}]", "1"), "2: it does not list"),
     "half of a surrogate pair": (line(f"[{VERSION}]", r'"https://e.org/\ud800"'), "2: "),
     "half of one in a type": (line(f"[{VERSION}]".replace("text/html", r"\udc00")), "2: "),
-    "an escape that is not needed": (line(f"[{VERSION}]", r'"https://e.org/\u0061"'), "2: it is not as this program"),
+    "an escape that is not needed": (
+        line(f"[{VERSION}]", r'"https://e.org/\u0061"'),
+        "2: it is not in the form that this program",
+    ),
     "no escape of JSON": (line(f"[{VERSION}]", r'"https://e.org/\x"'), "2: "),
     "no versions": (line("[]"), "2: it does not list"),
     "deletions alone": (line(f'[["{TIME}", "", null, null]]'), "2: it does not list"),
@@ -69,9 +72,9 @@ DAMAGED = {
     "a fraction": (line(f"[{VERSION}]".replace(" 1,", " 1.5,")), "2: it does not list"),
     "a boolean": (line(f"[{VERSION}]".replace(" 1,", " true,")), "2: it does not list"),
     "a list for a type": (line(f"[{VERSION}]".replace('"text/html"', "[]")), "2: it does not list"),
-    "versions out of order": (line(f"[{VERSION}, {VERSION.replace('2024', '2023')}]"), "2: it is not in order"),
-    "a line twice": (f"{HEAD}{LINE}{LINE}", "3: it is not in order"),
-    "lines out of order": (f"{HEAD}{LINE.replace('/a', '/b')}{LINE}", "3: it is not in order"),
+    "versions out of order": (line(f"[{VERSION}, {VERSION.replace('2024', '2023')}]"), "2: it is out of order"),
+    "a line twice": (f"{HEAD}{LINE}{LINE}", "3: it is out of order"),
+    "lines out of order": (f"{HEAD}{LINE.replace('/a', '/b')}{LINE}", "3: it is out of order"),
     **{f"the name {name[:20]!a}": (named(name), "2: ") for name in HOSTILE_NAMES if name},
     **{
         f"the name {name!a} below": (named(f"{DIGEST}{name}"), "2: ") for name in ("/../x", "/x", ".", ".A", "\0", "\n")

@@ -155,27 +155,27 @@ def test_xml_attributes_need_no_declaration() -> None:
 
 
 METADATA_ERRORS: list[tuple[dict[str, Any], str]] = [
-    ({"type": "a\x00b"}, "attribute type: XML 1.0 cannot hold the character U\\+0000; remove it"),
+    ({"type": "a\x00b"}, "attribute type: XML 1.0 does not allow the character U\\+0000; remove it"),
     ({"encoding": "\x0b"}, "attribute encoding: .*U\\+000B"),
     ({"capability": "\ud800"}, "attribute capability: .*U\\+D800"),
     ({"type": "\ufffe"}, "attribute type: .*U\\+FFFE"),
-    ({"length": -1}, "attribute length: a negative length cannot be; count the bytes"),
-    ({"length": 10**18}, "attribute length: a length of 10\\^18 bytes"),
-    ({"length": 10**5000}, "attribute length: a length of 10\\^18 bytes"),
-    ({"at": NAIVE}, "attribute at: the time 2024-02-29T12:00:00 has no zone"),
-    ({"datetime": NAIVE}, "attribute datetime: .* has no zone"),
-    ({"path": "a"}, "attribute path: 'a' does not begin with /.*RD06"),
+    ({"length": -1}, "attribute length: must be from 0 to 10\\^18 - 1; count the bytes"),
+    ({"length": 10**18}, "attribute length: must be from 0 to 10\\^18 - 1"),
+    ({"length": 10**5000}, "attribute length: must be from 0 to 10\\^18 - 1"),
+    ({"at": NAIVE}, "attribute at: the time 2024-02-29T12:00:00 has no time zone"),
+    ({"datetime": NAIVE}, "attribute datetime: .* has no time zone"),
+    ({"path": "a"}, "attribute path: 'a' must begin with /.*RD06"),
     ({"path": ""}, "attribute path: .*RD06"),
     (
         {"hash": (Hash(algorithm="md5", digest="1a"),), "length": -1, "type": "text/html"},
-        "attribute length: a negative length cannot be",
+        "attribute length: must be from 0",
     ),
-    ({"hash": (Hash(algorithm="", digest="1a"),)}, "attribute hash: .* is not a hash.*X08"),
-    ({"hash": (Hash(algorithm="md5", digest=""),)}, "attribute hash: .* is not a hash"),
-    ({"hash": (Hash(algorithm="md:5", digest="1a"),)}, "attribute hash: .* is not a hash"),
-    ({"hash": (Hash(algorithm="md5", digest="1 a"),)}, "attribute hash: .* is not a hash"),
-    ({"hash": (Hash(algorithm="m 5", digest="1a"),)}, "attribute hash: .* is not a hash"),
-    ({"attributes": (("plain", "1"),)}, "'plain': a community attribute has the form {namespace}name.*X03"),
+    ({"hash": (Hash(algorithm="", digest="1a"),)}, "attribute hash: .* is not a valid hash.*X08"),
+    ({"hash": (Hash(algorithm="md5", digest=""),)}, "attribute hash: .* is not a valid hash"),
+    ({"hash": (Hash(algorithm="md:5", digest="1a"),)}, "attribute hash: .* is not a valid hash"),
+    ({"hash": (Hash(algorithm="md5", digest="1 a"),)}, "attribute hash: .* is not a valid hash"),
+    ({"hash": (Hash(algorithm="m 5", digest="1a"),)}, "attribute hash: .* is not a valid hash"),
+    ({"attributes": (("plain", "1"),)}, "'plain': a community attribute must have the form {namespace}name.*X03"),
     ({"attributes": (("{}empty", "1"),)}, "X03"),
     ({"attributes": (("{urn:x:a}1", "1"),)}, "X03"),
     ({"attributes": (("{urn:x:a}a:b", "1"),)}, "X03"),
@@ -184,19 +184,19 @@ METADATA_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"attributes": (("{relative}a", "1"),)}, "'relative' is not an absolute URI"),
     ({"attributes": (('{urn:"}a', "1"),)}, "is refused by XML parsers"),
     ({"attributes": (("{urn:x:a}a", "1"), ("{urn:x:a}a", "2"))}, "occurs twice"),
-    ({"attributes": (("{urn:x:a}a", "\x00"),)}, "'a': XML 1.0 cannot hold"),
+    ({"attributes": (("{urn:x:a}a", "\x00"),)}, "'a': XML 1.0 does not allow"),
 ]
 LINK_ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"href": "/relative"}, "attribute href: '/relative' is not an absolute URI; begin it with a scheme"),
     ({"href": ""}, "attribute href: .* not an absolute URI"),
     ({"href": "https:"}, "attribute href: .* not an absolute URI"),
     ({"href": "https://example.com/é"}, "attribute href: .* not an absolute URI"),
-    ({"rel": ""}, "attribute rel: is empty; name the relation.*X06"),
+    ({"rel": ""}, "attribute rel: must not be empty; give the relation.*X06"),
     ({"rel": "\x01"}, "attribute rel: .*U\\+0001"),
-    ({"pri": 0}, "attribute pri: a priority is an integer from 1 to 999999.*X07"),
+    ({"pri": 0}, "attribute pri: must be an integer from 1 to 999999.*X07"),
     ({"pri": 1_000_000}, "attribute pri: .*X07"),
     ({"length": -5}, "attribute length: .*X09"),
-    ({"modified": NAIVE}, "attribute modified: .* has no zone"),
+    ({"modified": NAIVE}, "attribute modified: .* has no time zone"),
     ({"path": "x"}, "attribute path: .*RD06"),
     ({"attributes": (("plain", "1"),)}, "X03"),
 ]
@@ -208,7 +208,7 @@ LOC_ERRORS = [
     ("https://example.com/a\n", "is not an absolute URI"),
     ("https://example.com/\x00", "is not an absolute URI"),
     ("https://example.com/日本", "percent-encode spaces, control and non-ASCII"),
-    ("https://example.com/" + "a" * 2028, "its loc has 2,048 characters; a loc is shorter than 2,048"),
+    ("https://example.com/" + "a" * 2028, "its loc has 2,048 characters; a loc must be shorter than 2,048"),
 ]
 
 
@@ -249,11 +249,15 @@ NAIVE_HEAD = resource_list(md=Metadata(capability="changelist", from_=NAIVE))
 @pytest.mark.parametrize(
     ("refused", "edition", "message"),
     [
-        (resource_list(Entry(loc=LOC, lastmod=NAIVE)), 2017, f"the entry with loc '{LOC}': lastmod: .* has no zone"),
+        (
+            resource_list(Entry(loc=LOC, lastmod=NAIVE)),
+            2017,
+            f"the entry with loc '{LOC}': lastmod: .* has no time zone",
+        ),
         (NAIVE_HEAD, 2017, "the document with capability 'changelist': rs:md attribute from: .* zone"),
         (resource_list(), 2015, "there is no edition 2015"),
         *(
-            (resource_list(md=md), 2017, "a urlset has no rs:md with a capability.*X02")
+            (resource_list(md=md), 2017, "a urlset must have an rs:md with a capability.*X02")
             for md in (None, Metadata(), Metadata(capability=""))
         ),
     ],
@@ -382,7 +386,9 @@ def test_entry_that_cannot_fit() -> None:
     """An entry larger than a part is refused by name, first or later."""
     large = Entry(loc=BASE + "y" * 1500)
     for given_entries in ((large, *entries(2)), (*entries(9), large)):
-        with pytest.raises(DocumentError, match=r"the entry with loc .*yyy.* fits into no document of .*fewer links"):
+        with pytest.raises(
+            DocumentError, match=r"the entry with loc .*yyy.* does not fit into a document of .*fewer links"
+        ):
             split(replace(document(0), entries=given_entries), size=1200)
 
 
@@ -398,7 +404,7 @@ def test_index_that_cannot_hold_its_parts(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(split(document(9), entries=3)[1]) == 4
     with pytest.raises(DocumentError, match=r"the index 'list.xml' cannot hold more than 3 parts .* several sets"):
         split(document(10), entries=3)
-    with pytest.raises(DocumentError, match="a sitemapindex exceeds the limits and no index lists indexes"):
+    with pytest.raises(DocumentError, match="a sitemapindex exceeds the limits, and an index must not list indexes"):
         split(replace(document(4), root=Root.SITEMAPINDEX), entries=3)
 
 

@@ -154,7 +154,7 @@ def test_lost_parts(tmp_path: Path, server: BucketServer) -> None:
     before = server.contents()[path]
     server.put(path, before.replace(b"e.org", b"f.org"))
     for kind, message in (
-        (MismatchError, f"{path} has other bytes than those that were written: restore it, or start over"),
+        (MismatchError, f"{path} has changed since it was written: restore it, or start over"),
         (TransportError, f"{path}: there is no such file in the bucket"),
     ):
         with pytest.raises(
@@ -174,13 +174,13 @@ def test_never_other_bytes(server: BucketServer, tmp_path: Path) -> None:
     folder = BucketPath(server.bucket)
     for _ in range(2):
         (folder / "a/b").write_bytes(b"1")
-    with pytest.raises(ConflictError, match="a/b was written by somebody else meanwhile"):
+    with pytest.raises(ConflictError, match="a/b was changed by another program in the meantime"):
         (folder / "a/b").write_bytes(b"2")
     assert ((folder / "a/b").read_bytes(), (folder / "a/b").name, str(folder / "a/b")) == (b"1", "b", f"{folder}/a/b")
     written = (folder / "a/draft").write_bytes(b"1")
     server.put("a/draft", b"2")
     for read in (written.read_bytes, lambda: written.save(tmp_path / "copy")):
-        with pytest.raises(MismatchError, match="a/draft has other bytes than those that were written"):
+        with pytest.raises(MismatchError, match="a/draft has changed since it was written"):
             read()
     (folder / "a").remove()
     assert server.contents() == {}

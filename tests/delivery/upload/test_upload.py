@@ -396,7 +396,7 @@ def test_large_file_whose_answer_is_lost(folder: Folder, store: BucketServer, mo
         return 0
 
     store.deaf = change
-    with pytest.raises(MismatchError, match=r"large\.bin has changed meanwhile"):
+    with pytest.raises(MismatchError, match=r"large\.bin changed while it was read"):
         upload(folder.public, Bucket(store.bucket))
     assert contents(store)["large.bin"] == before["large.bin"]
 

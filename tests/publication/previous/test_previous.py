@@ -227,9 +227,9 @@ def test_a_change_list_without_a_hash(source: Source) -> None:
 @pytest.mark.parametrize(
     ("path", "old", "new", "what"),
     [
-        (RESOURCE_LIST, b"<loc>", b"<lok>", "not as this program writes it"),
+        (RESOURCE_LIST, b"<loc>", b"<lok>", "not in the form that this program writes"),
         (RESOURCE_LIST, b"</urlset>", b"</urlsot>", "was not written by this program"),
-        (OPEN_CHANGES, b'"time": "2024-02-05', b'"time": "2024-02-31', "is not a date or time that exists"),
+        (OPEN_CHANGES, b'"time": "2024-02-05', b'"time": "2024-02-31', "is not a valid date or time"),
         (OPEN_CHANGES, b'"kind"', b'"sort"', f"{OPEN_CHANGES} was not written by this program: 'kind' is missing"),
         (OPEN_CHANGES, b'"uri": "', b'"uri": 1, "x": "', f"{OPEN_CHANGES} was not written by this program: not all of"),
         (OPEN_CHANGES, b'"more": 0', b'"more": null', f"{OPEN_CHANGES} was not written by this program"),
