@@ -340,8 +340,8 @@ def _placed(resource: ListedResource, latest: str) -> ListedResource:
         raise OrderError(f"{message}: {unreadable}" if unreadable else message)
     if time < latest:
         message = (
-            f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}: the publisher should list "
-            "changes in the order of their times (CH03)"
+            f"the change of {shown(resource.uri)} at {time} is listed after one at {latest}; its publisher should "
+            "list changes in the order of their times (CH03)"
         )
         raise OrderError(message)
     return resource if resource.time and resource.change else resource._replace(time=time, change=change)

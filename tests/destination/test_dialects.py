@@ -186,7 +186,7 @@ DIALECTS: dict[str, Dialect] = {
     "a length in words": Dialect(of_entries("length", 'length="1,2"'), "attribute length cannot.*3 in total", "X09"),
     "an empty hash": Dialect(of_entries("hash", 'hash=""'), "", "X08"),
     "nothing of bytes": Dialect(of_entries('hash="[^"]*" length', 'hash="" length=""'), "attribute length", "X08 X09"),
-    "modified in words": Dialect(of_entries("", 'modified="yesterday"'), "attribute modified cannot.*3 in total", "X05"),
+    "modified in words": Dialect(of_entries("", 'modified="yesterday"'), "modified cannot.*3 in total", "X05"),
     "an encoding that is empty": Dialect(of_entries("", 'encoding=""')),
     "a link of no priority": Dialect(sub(RL, "</url>", PRIORITY), "attribute pri of a link cannot.*3 in total", "X07"),
     "two lastmod": Dialect(lastmod("2024-01-01</lastmod><lastmod>2024-01-02"), "lastmod cannot.*1 in total", "X12"),

@@ -477,7 +477,7 @@ def test_folder(source: FakeSource, tmp_path: Path) -> None:
     changes = [*following(str(tmp_path), None, FAST)]
     assert [each.length for each in changes] == [3, 3, 5]
     assert changes[0].hash == f"sha-256:{hashlib.sha256(b'one').hexdigest()}"
-    with pytest.raises(SourceError, match=r"^nowhere is neither an http\(s\) URL nor a folder: check it"):
+    with pytest.raises(SourceError, match=r"^nowhere is neither an http\(s\) URL nor a folder: enter one"):
         next(following("nowhere", None, FAST))
 
 

@@ -309,7 +309,7 @@ def test_sets(source: FakeSource, folder: Path) -> None:
     publish_sets(source, "2024-02-03", one="a.html", two="e.bin")
     assert mirror(source, folder, max_deletions=50.0).run().complete
     assert sorted(files_of(folder)) == ["a.html", "e.bin"]
-    with pytest.raises(SourceError, match="has no set 'three': it has one, two"):
+    with pytest.raises(SourceError, match="has no set 'three': its sets are one, two"):
         mirror(source, folder, set=("three",)).run()
 
 
@@ -938,7 +938,9 @@ def test_pause_that_is_longer_than_a_run(source: FakeSource, folder: Path, asked
     else:
         source.site.manners["a.html" if asked == "busy" else "rs/resourcelist.xml"] = busy
     begin = time.monotonic()
-    with pytest.raises(IncompleteError, match=r"pause of \d+ seconds that its host wants \(--max-run\): the next run"):
+    with pytest.raises(
+        IncompleteError, match=r"\(--max-run\), including the pause of \d+ seconds that the host asks for: the next run"
+    ):
         mirror(source, folder, max_wait=300, max_run=20).run()
     assert time.monotonic() - begin < 15
 

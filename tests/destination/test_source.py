@@ -501,7 +501,7 @@ def test_index_of_parts(source: FakeSource, folder: Path, monkeypatch: pytest.Mo
             source.site.asked()
             assert mirror.repair().fetched == 0
         else:
-            assert ["again" in each for each in act().plan.unread] == [True]
+            assert ["is listed twice" in each for each in act().plan.unread] == [True]
         asked = source.site.asked()
         assert (asked[path], asked[part]) == (1, 1)
 

@@ -307,7 +307,7 @@ def test_machine_that_slept_replaces_nothing_of_others(folder: Folder, store: Bu
 
     store.fault = meanwhile
     before = contents(store)
-    with pytest.raises(ConflictError, match="was written by somebody else"):
+    with pytest.raises(ConflictError, match="was changed by another program"):
         upload(folder.public, bucket)
     after = contents(store)
     assert after[path] == b"of the other one"
@@ -330,7 +330,7 @@ def test_lease_that_another_upload_has_taken(folder: Folder, store: BucketServer
         return 0
 
     store.fault = slow
-    with pytest.raises(ConflictError, match=r"upload.json was written by somebody else"):
+    with pytest.raises(ConflictError, match=r"upload.json was changed by another program"):
         upload(folder.public, Bucket(store.bucket), lease_time=0.6)
     assert len(renewed) >= 3
     assert "resourcesync/publication.json" not in contents(store)
