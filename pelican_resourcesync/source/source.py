@@ -294,7 +294,7 @@ class Source:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read since `begin`, and counts as absent: one sentence for the kind."""
+        """What could not be read since `begin` and is ignored: one sentence for each kind."""
         notes = [*self.remarks]
         for what, places in self._left_out.items():
             for uri, (_, why) in [*places.items()][:1]:
