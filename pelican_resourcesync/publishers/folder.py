@@ -39,8 +39,8 @@ from pelican_resourcesync.publishers.should_publish import DISABLED, why_preview
 from pelican_resourcesync.publishers.static_site import (
     ALLOW_DELETIONS,
     ROBOTS,
-    UNFILED,
     Exclusion,
+    Facets,
     PublishResult,
     Selector,
     SitePublisher,
@@ -185,7 +185,7 @@ class _FolderPublisher(SitePublisher):
         self.hints += [*predecessor_messages(self.predecessors), *well_known_hints(self.siteurl)]
         self._uris = self._find_resources()
         self._sets = {own.name: self._paths_in(own) for own in settings.sets}
-        self.warnings += selection_warnings(settings, dict.fromkeys(self._uris, UNFILED))
+        self.warnings += selection_warnings(settings, dict.fromkeys(self._uris, Facets()))
         front = self._read_front_page()
         self._name = settings.site_name or front.name or self._common_title()
         self._language = settings.language or front.language or "en"

@@ -480,13 +480,6 @@ def find_repository(folder: Path) -> Repository:
     if repo.working_tree_dir is None:
         raise HistoryError(outside)
     repository = Repository(repo)
-    _require_history(repository)
-    return repository
-
-
-def _require_history(repository: Repository) -> None:
-    import git
-
     try:
         repository.run_nothing()
         repository.head()
@@ -494,6 +487,7 @@ def _require_history(repository: Repository) -> None:
         raise HistoryError(_NO_GIT) from error
     except git.exc.GitCommandError as error:
         raise HistoryError(_refusal(repository.top, reason_of(error))) from error
+    return repository
 
 
 def _none(folder: Path) -> str:

@@ -89,7 +89,7 @@ def test_sets_come_and_go_on_a_live_site(museum: Museum) -> None:
         exit_status, said = run(museum.site)
         assert exit_status == 0
         (warning,) = warnings(said)
-        assert "the set 'pages' is no longer in RESOURCESYNC['sets']" in warning
+        assert "RESOURCESYNC['sets'] no longer contains 'pages'" in warning
         assert lines(said)[0].endswith(
             f"html: there is no publication at {MUSEUM}/resourcesync/html/publication.json: this is the first "
             "publication, assuming that nothing was public here before."

@@ -213,20 +213,19 @@ def test_one_warning_names_what_is_gone(blog: Site) -> None:
     """And says what to do; a strict build stops for it once, after all is published."""
     publish(blog, site={}, news=NEWS, wood=WOOD, images=IMAGES)
     both = (
-        "the sets 'news' and 'wood' are no longer in RESOURCESYNC['sets'], so their documents are removed and copies "
-        "of them are no longer updated. Delete resourcesync/news/ and resourcesync/wood/ from the host as well, or add "
-        "the sets again"
+        "RESOURCESYNC['sets'] no longer contains 'news' and 'wood', so the documents are removed, and copies are no "
+        "longer updated. Delete resourcesync/news/ and resourcesync/wood/ from the host as well, or restore the setting"
     )
     one = (
-        "the set 'site' is no longer in RESOURCESYNC['sets'], so its documents are removed and copies of it are no "
-        "longer updated. Delete resourcesync/site/ from the host as well, or add the set again"
+        "RESOURCESYNC['sets'] no longer contains 'site', so the documents are removed, and copies are no longer "
+        "updated. Delete resourcesync/site/ from the host as well, or restore the setting"
     )
     for sets, warning in (({"site": {}, "images": IMAGES}, both), ({"images": IMAGES}, one)):
         blog.configure(RESOURCESYNC={"sets": sets})
         status, said = run(blog, "--fatal", "warnings")
         assert status == 1
         assert warning in " ".join(said.split())
-        assert said.count("no longer in") == 1
+        assert said.count("no longer contains") == 1
         assert run(blog, "--fatal", "warnings")[0] == 0
         assert described(blog) == sorted(sets)
 

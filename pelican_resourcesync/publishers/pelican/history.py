@@ -43,6 +43,7 @@ from pelican_resourcesync.publishers.pelican.site import Scope, find_scope
 from pelican_resourcesync.publishers.pelican.sources import Commits, FirstHistory, Sources
 from pelican_resourcesync.publishers.static_site import Exclusion, files_of
 from pelican_resourcesync.settings import CORRECT, Settings
+from pelican_resourcesync.terminal import format_count
 
 #: A page or feed of several articles: the template that decides how it is divided, its URL and its file.
 _Listing = tuple[str, str, str]
@@ -342,9 +343,8 @@ class GitHistory:
     def _warn_of_unreadable(self, sources: Sources, consequence: str) -> bool:
         """Return whether git cannot read what the history needs, and warn of that."""
         if sources.unreadable:
-            number = len(sources.unreadable)
             self.warnings.append(
-                f"git cannot read past versions of {number:,} {'source' if number == 1 else 'sources'}, such as "
+                f"git cannot read past versions of {format_count(len(sources.unreadable), 'source')}, such as "
                 f"{min(sources.unreadable)}, so {consequence}: make the remote available, or clone the "
                 "repository again"
             )
@@ -352,10 +352,9 @@ class GitHistory:
 
     def _hint_at(self, uncommitted: Sequence[PathChange]) -> None:
         if uncommitted and not is_loopback(self._run.urls.siteurl):
-            files = "1 file" if len(uncommitted) == 1 else f"{len(uncommitted):,} files"
             self.hints.append(
-                f"uncommitted changes in {files}, such as {uncommitted[0].path}, are published with the time of this "
-                "build: commit before you build"
+                f"uncommitted changes in {format_count(len(uncommitted), 'file')}, such as {uncommitted[0].path}, are "
+                "published with the time of this build: commit before you build"
             )
 
     def _warn_of_patterns(self, uris: Iterable[str]) -> None:

@@ -18,7 +18,6 @@ from pelican_resourcesync.publication import Change, Layout
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
 from pelican_resourcesync.publishers.static_site import (
     ROBOTS,
-    UNFILED,
     Exclusion,
     Facets,
     Selector,
@@ -51,10 +50,10 @@ def facets_of(run: Run, written: Iterable[OutputFile]) -> dict[str, Facets]:
     """
     feeds = _feeds(run)
     found = {
-        file.uri: feeds.get(file.uri, UNFILED) if file.about is None else _facets_of_content(file.about)
+        file.uri: feeds.get(file.uri, Facets()) if file.about is None else _facets_of_content(file.about)
         for file in written
     }
-    return {uri: facets for uri, facets in found.items() if facets != UNFILED}
+    return {uri: facets for uri, facets in found.items() if facets != Facets()}
 
 
 def links_of(written: Iterable[OutputFile], *, filed: bool) -> dict[str, tuple[Link, ...]]:
@@ -122,7 +121,7 @@ def _facets_of_content(about: Any) -> Facets:
     if isinstance(about, Article | Page):
         category, tags = _names(about)
         return Facets(category, tuple(dict.fromkeys(filter(None, tags))), str(about.lang or "").lower())
-    return UNFILED
+    return Facets()
 
 
 def _names(content: Any) -> tuple[str, tuple[str, ...]]:
@@ -285,9 +284,9 @@ def find_resources(run: Run, settings: Settings, layouts: Mapping[str, Layout]) 
     sets: list[ResourceSet] = []
     warnings = list(_link_warnings([path for path in run.links_outside if not exclusion.excludes(path)]))
     for set_settings, selector in zip(settings.sets, selectors, strict=True):
-        within = [file for file in written if selector.matches(file.path, facets.get(file.uri, UNFILED))]
+        within = [file for file in written if selector.matches(file.path, facets.get(file.uri, Facets()))]
         sets.append(ResourceSet(set_settings, selector, layouts[set_settings.name], within))
-    warnings += selection_warnings(settings, {file.path: facets.get(file.uri, UNFILED) for file in written}, slugify)
+    warnings += selection_warnings(settings, {file.path: facets.get(file.uri, Facets()) for file in written}, slugify)
     front = outputs.get("index.html")
     return SiteResources(written, sets, warnings, [] if front is None or front.public else [_HIDDEN_FRONT_PAGE])
 
@@ -296,11 +295,7 @@ def _link_warnings(paths: Sequence[str]) -> Iterator[str]:
     """Yield one warning about links that lead out of the output; nothing where there are none."""
     if paths:
         names = ", ".join(paths[:_SHOWN]) + (", …" if paths[_SHOWN:] else "")
-        if len(paths) == 1:
-            yield f"a symbolic link to a file outside the output is not published ({names}): replace it with a copy"
-        else:
-            links = f"{len(paths):,} symbolic links to files outside the output"
-            yield f"{links} are not published ({names}): replace them with copies"
+        yield f"symbolic links to files outside the output are not published ({names}): replace them with copies"
 
 
 def _outputs(run: Run, settings: Settings) -> Mapping[str, OutputFile]:

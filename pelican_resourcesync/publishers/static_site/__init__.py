@@ -9,7 +9,6 @@ from pelican_resourcesync.publishers.static_site.discovery import (
     with_link,
 )
 from pelican_resourcesync.publishers.static_site.files import (
-    UNFILED,
     Exclusion,
     Facets,
     Selector,
@@ -39,7 +38,6 @@ from pelican_resourcesync.publishers.static_site.unstable import differences
 __all__ = [
     "ALLOW_DELETIONS",
     "ROBOTS",
-    "UNFILED",
     "Exclusion",
     "Facets",
     "PublishResult",

@@ -186,9 +186,8 @@ def link_pages(
     replace_files(changed())
     if not headless:
         return linked, ""
-    pages_have = "1 page has" if len(headless) == 1 else f"{len(headless):,} pages have"
-    hint = "neither <head> nor <title>, so no link to the documents was added"
-    return linked, f"{pages_have} {hint}, for example {headless[0]}: add a <title>"
+    which = f"({len(headless):,}, such as {headless[0]})"
+    return linked, f"pages with neither <head> nor <title> do not link to the documents {which}: add a <title>"
 
 
 def is_linkable(path: str, paths: Collection[str]) -> bool:

@@ -168,14 +168,12 @@ class SitePublisher:
 
     def removed_set_warnings(self) -> Iterator[str]:
         """Yield one warning that sets are no longer published, and what to do; nothing where there are none."""
-        if names := self._removed_sets:
-            several = len(names) > 1
+        if self._removed_sets:
+            names = " and ".join(map(repr, self._removed_sets))
+            folders = " and ".join(f"resourcesync/{name}/" for name in self._removed_sets)
             yield (
-                f"the set{'s' if several else ''} {' and '.join(map(repr, names))} {'are' if several else 'is'} no "
-                f"longer in {self.settings.setting('sets')}, so {'their' if several else 'its'} documents are removed "
-                f"and copies of {'them' if several else 'it'} are no longer updated. Delete "
-                f"{' and '.join(f'resourcesync/{name}/' for name in names)} from the host as well, or add "
-                f"the set{'s' if several else ''} again"
+                f"{self.settings.setting('sets')} no longer contains {names}, so the documents are removed, and copies "
+                f"are no longer updated. Delete {folders} from the host as well, or restore the setting"
             )
 
 

@@ -545,11 +545,11 @@ def test_sets(folder: Folder, at: At) -> None:
     }
     at("2026-02-01T10:00:00Z")
     folder.configure("[sets.site]\n[sets.pages]\ntypes = ['text/html']")
-    assert "the set 'none' is no longer in sets in resourcesync.toml, so its documents are" in folder.run().stderr
+    assert "sets in resourcesync.toml no longer contains 'none', so the documents are" in folder.run().stderr
     folder.configure("[sets.site]\n[sets.none]\n[sets.pages]\ntypes = ['text/html']")
     folder.run()
     folder.configure("[sets.site]")
-    assert "the sets 'none' and 'pages' are no longer in sets in resourcesync.toml" in folder.run().stderr
+    assert "sets in resourcesync.toml no longer contains 'none' and 'pages'" in folder.run().stderr
     assert not (folder.public / "resourcesync/pages").exists()
 
 
@@ -573,7 +573,7 @@ def test_sets_that_others_replace(
         folder.write({"index.html": page("Home")})  # without the link of before
         result = library.publish(folder.public, base_url=URL, config=folder.base / "resourcesync.toml")
         uris = [each.uri for each in parse_file(folder.public / "resourcesync/description.xml").entries]
-        return {uri.split("/")[4] for uri in uris}, [each for each in result.warnings if "no longer in" in each]
+        return {uri.split("/")[4] for uri in uris}, [each for each in result.warnings if "no longer contains" in each]
 
     (folder.public / "about/index.html").rename(folder.public / "about.txt")
     Source(folder.public, siteurl=URL, set_name="papers").publish({}, "2026-01-01T10:00", publisher="repository")

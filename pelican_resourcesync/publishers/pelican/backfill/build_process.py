@@ -175,7 +175,7 @@ def _files(run: Any, excluded: list[str], folder: Path, top_of_tree: str) -> Ite
     """Yield a row for each file of the output. Files that are not resources have no URI, but belong to the site."""
     from pelican_resourcesync.publishers.pelican.backfill.builds import BuildStore
     from pelican_resourcesync.publishers.pelican.resources import facets_of, require_complete_copies
-    from pelican_resourcesync.publishers.static_site import UNFILED, leads_outside, matches_pattern
+    from pelican_resourcesync.publishers.static_site import Facets, leads_outside, matches_pattern
 
     store = BuildStore(folder)
     public = [
@@ -195,7 +195,7 @@ def _files(run: Any, excluded: list[str], folder: Path, top_of_tree: str) -> Ite
             if file.is_file() and not leads_outside(file, run.output, source := sources.get(path)):
                 uri = uris.get(path)
                 below = os.path.relpath(source, top_of_tree) if source else ""
-                yield [path, uri, *store.put_file(file), facets.get(uri or "", UNFILED), below]
+                yield [path, uri, *store.put_file(file), facets.get(uri or "", Facets()), below]
 
 
 def _message(error: BaseException, folder: str) -> str:

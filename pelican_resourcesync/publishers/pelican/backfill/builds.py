@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from pelican_resourcesync.errors import HistoryError, PublicationError
 from pelican_resourcesync.publishers.git import Checkout, Checkouts, Landing
 from pelican_resourcesync.publishers.should_publish import PREVIEWS
-from pelican_resourcesync.publishers.static_site import UNFILED, Facets
+from pelican_resourcesync.publishers.static_site import Facets
 from pelican_resourcesync.system.durable import RESERVED_PREFIX, remove_tree, temporary_sibling
 from pelican_resourcesync.system.files import measure
 from pelican_resourcesync.system.signing import ENVIRONMENT
@@ -44,7 +44,7 @@ class BuiltFile(NamedTuple):
     uri: str | None
     sha256: str
     length: int
-    facets: Facets = UNFILED
+    facets: Facets = Facets()
     source: str = ""
 
 

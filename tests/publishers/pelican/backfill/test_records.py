@@ -18,7 +18,8 @@ from pelican_resourcesync.publishers.pelican.backfill.builds import (
     BuiltFile,
     Environment,
 )
-from pelican_resourcesync.publishers.static_site import UNFILED, Facets
+from pelican_resourcesync.publishers.static_site import Facets
+from pelican_resourcesync.publishers.static_site.files import UNFILED
 
 LANDING = Landing(Commit("a" * 40, 0, ()), datetime(2024, 1, 15, 10, tzinfo=UTC))
 ENVIRONMENT = Environment(

@@ -166,8 +166,7 @@ def test_pages_without_a_head_are_counted(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
     _, hint = link_pages(tmp_path, dict.fromkeys(pages, LAYOUT), pages)
     assert hint == (
-        "2 pages have neither <head> nor <title>, so no link to the documents was added, for example a.html: add a "
-        "<title>"
+        "pages with neither <head> nor <title> do not link to the documents (2, such as a.html): add a <title>"
     )
     assert [(tmp_path / name).read_bytes() for name in pages] == [b"<p>A", b"<title>B</title>" + LINK, b""]
 

@@ -11,7 +11,8 @@ from pelican.settings import DEFAULT_CONFIG
 from pelican_resourcesync.protocol import Link
 from pelican_resourcesync.publishers.pelican.outputs import OutputFile, Run
 from pelican_resourcesync.publishers.pelican.resources import facets_of, links_of, select_resources, slugify_of
-from pelican_resourcesync.publishers.static_site import UNFILED, Exclusion, Facets, Selector, selection_warnings
+from pelican_resourcesync.publishers.static_site import Exclusion, Facets, Selector, selection_warnings
+from pelican_resourcesync.publishers.static_site.files import UNFILED
 from pelican_resourcesync.settings import Selection, SetSettings, Settings
 from tests.kit.sites import Site
 from tests.publishers.pelican.support import SITEURL, built, configured
