@@ -205,7 +205,7 @@ class _Checker:
         if not self.crawler.complete:
             yield f"note: only the first {self.options.max_documents:,} documents were read (--max-documents)"
         if self.crawler.elsewhere:
-            yield f"note: {self.crawler.elsewhere:,} links to other sites were not followed"
+            yield f"note: links to other sites that were not followed: {self.crawler.elsewhere:,}"
 
     def _crawler(self, fetcher: Fetcher, *, root: str = "", hops: int | None = None) -> Crawler:
         options = self.options

@@ -157,4 +157,4 @@ def test_elsewhere_is_not_followed(tmp_path: Path) -> None:
     """A folder has nothing of other addresses, which is said."""
     report = run(tmp_path, swap("dump.xml", f"{BASE}dump.zip", "https://cdn.example/dump.zip"), deep=True)
     assert names(report.findings) == []
-    assert "note: 1 links to other sites were not followed" in report.as_text()
+    assert "note: links to other sites that were not followed: 1" in report.as_text()
