@@ -31,7 +31,7 @@ def test_days_of_a_table(press: Press) -> None:
     with pytest.raises(TableError, match=r"table\.jsonl has 2 bad rows: row 8 of .*: correct them, or raise bad-rows"):
         press.publish(None, 1, table=file)
     outcome = press.publish(None, 1, table=file, bad_rows=2)
-    assert outcome.notes[-1] == (
+    assert outcome.notes[0] == (
         f"2 bad rows left out of the table: row 8 of {file} has the invalid uri 'nothing';"
         f" row 9 of {file} has the uri of an earlier row, 'https://e.org/a'"
     )
