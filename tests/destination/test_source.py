@@ -358,7 +358,7 @@ def test_in_the_way(source: FakeSource, folder: Path) -> None:
     exists = "exists and was not written by the mirror: use another folder, or move it away if nothing needs it"
     assert [why for _, why in result.missing] == [
         f"a.html {exists}",
-        "b is a file that the mirror did not write: use another folder, or move it away if nothing needs it",
+        "b is a file that was not written by the mirror: use another folder, or move it away if nothing needs it",
         f"d.txt {exists}",
     ]
     (folder / "a.html").rmdir()
