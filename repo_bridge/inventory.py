@@ -371,7 +371,9 @@ class Inventory:
 
     def _rows(self, statement: str, *values: str) -> Iterator[Any]:
         with _explained(self.file):
-            yield from self._database.execute(statement, values)
+            cursor = self._database.execute(statement, values)
+            while rows := cursor.fetchmany(1_000):  # not `yield from cursor`: rows left unread would close it too late
+                yield from rows
 
 
 class SetResources(Resources):

@@ -82,10 +82,10 @@ class EntryDatabase:
         self._base.execute("INSERT INTO linked VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def ask(self, query: str, *values: object) -> Iterator[Row]:
-        """Yield the rows that a query finds among everything recorded so far."""
+        """Return the rows that a query finds among everything recorded so far."""
         for index in _INDEXES:
             self._base.execute(index)
-        yield from self._base.execute(query, values)
+        return self._base.execute(query, values)
 
     def put(self, query: str, *values: object) -> None:
         """Run a statement that changes the tables of `comparison`."""

@@ -184,6 +184,15 @@ def test_rows(inventory: Inventory) -> None:
     assert inventory.contradiction() == "urn:x:b"
 
 
+def test_rows_left_unread(inventory: Inventory) -> None:
+    """What was still reading when a run stopped may be dropped after the inventory is closed."""
+    add(inventory, "1", entry("a"), entry("b"))
+    entries = iter(inventory.entries())
+    assert next(entries).uri == "urn:x:a"
+    inventory.close()
+    del entries  # an error here would be a warning, and warnings are errors
+
+
 @given(st.lists(st.tuples(st.text(max_size=4), st.sets(st.sampled_from("pq"))), max_size=30))
 def test_order(tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[str, set[str]]]) -> None:
     """Whatever the URIs are, they come in the order of their code points, as Python has it, each once."""
