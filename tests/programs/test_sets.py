@@ -148,6 +148,16 @@ def test_what_leaves_a_set_is_deleted_there_alone(blog: Site) -> None:
     assert faults(blog) == []
 
 
+def test_a_past_is_of_the_sets_that_it_fits(blog: Site) -> None:
+    """What is gone before the first publication is a change of the whole site and of the set of its type, alone."""
+    blog.write("content/images/f.svg", "<svg/>")
+    blog.remove("content/images/e.svg")
+    blog.remove("content/d.md")
+    publish(blog, "2024-02-01T10:00:00Z", site={}, images=IMAGES)
+    gone = {name: {path for _, kind, path in rows(blog, name) if kind == "deleted"} for name in ("site", "images")}
+    assert gone == {"site": {"d.html", "images/e.svg"}, "images": {"images/e.svg"}}
+
+
 # --- which sets there are ----------------------------------------------------
 
 

@@ -31,7 +31,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site = import_sample_site(tmp_path_factory.mktemp("packages") / "site")
     with (site.folder / "pelicanconf.py").open("a") as settings:
         settings.write(f"RESOURCESYNC = {EVERYTHING!r}\n")
-    assert run(site, since=SINCE, jobs=2).skipped == {}
+    assert run(site, since=SINCE).skipped == {}
     return site
 
 
