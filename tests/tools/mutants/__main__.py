@@ -100,7 +100,9 @@ LEFT_OUT = [
 ]
 #: More tests that may notice faults chosen by hand.
 MORE_BY_HAND = {
-    "pelican_resourcesync/publication": "programs/test_added_past.py programs/test_deletions.py programs/test_live.py",
+    "pelican_resourcesync/publication": (
+        "programs/test_added_past.py programs/test_deletions.py programs/test_live.py repo_bridge/test_sources.py"
+    ),
     "pelican_resourcesync/publishers/pelican": (
         "programs/test_discreet.py programs/test_sample_site.py programs/test_live.py"
     ),
