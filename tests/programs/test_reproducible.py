@@ -96,7 +96,7 @@ def test_page_that_prints_the_time_of_the_build(restless: Site) -> None:
     shown = re.search(r'It first differs at "(\d+)", which was "(\d+)" before', warning)
     assert shown
     assert 0 < int(shown[1]) - int(shown[2]) < 3600 * 10**9
-    assert "or exclude them (RESOURCESYNC['exclude'])" in warning
+    assert "or exclude the pages (RESOURCESYNC['exclude'])" in warning
     updates = [path for _time, kind, path in restless.changes() if kind == "updated"]
     assert updates.count("/pages/now.html") == 2
     assert updates.count("/a.html") == 0
