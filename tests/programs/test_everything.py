@@ -283,7 +283,7 @@ def test_every_commit_is_published(tmp_path: Path, settings: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("pattern", "change", "fault"),
     [
-        ("coins/three-coins.html", b"river>RIVER", "coins/three-coins.html has a different hash"),
+        ("coins/three-coins.html", b"river>RIVER", "coins/three-coins.html has another hash"),
         ("resourcesync/german/changedump-*-manifest.xml", b"created>updated", "another manifest (RD02)"),
         ("resourcesync/coins/resourcelist.xml", b"coins/tariff-board>coins/denarius", "lists a URI twice"),
         ("resourcesync/coins/changelist.xml", b"2024-03-01T>2024-03-02T", "says {'from': '2024-0"),
