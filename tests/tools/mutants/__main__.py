@@ -74,7 +74,7 @@ PACKAGES: Mapping[str, str] = {
     "pelican_resourcesync/system/strict_json.py": "system/test_strict_json.py",
     "pelican_resourcesync/terminal.py": "terminal",
     "pelican_resourcesync/delivery/upload.py": "delivery/upload campaigns/upload",
-    "repo_bridge/access.py": "repo_bridge/test_access.py",
+    "repo_bridge/access.py": "repo_bridge/test_access.py repo_bridge/test_dates.py",
     "repo_bridge/cli.py": "repo_bridge/test_cli.py repo_bridge/test_docs.py",
     "repo_bridge/files.py": "repo_bridge/test_files.py repo_bridge/test_publisher.py",
     "repo_bridge/inventory.py": "repo_bridge/test_inventory.py repo_bridge/test_next_run.py repo_bridge/test_former.py",
@@ -108,7 +108,7 @@ MORE_BY_HAND = {
     ),
     "pelican_resourcesync/delivery/upload.py": "programs/test_upload.py",
     "repo_bridge/files.py": "repo_bridge/test_next_run.py repo_bridge/test_inventory.py repo_bridge/reading",
-    "repo_bridge/access.py": "repo_bridge/reading repo_bridge/test_dates.py repo_bridge/records",
+    "repo_bridge/access.py": "repo_bridge/reading repo_bridge/records",
     "repo_bridge/publisher.py": (
         "repo_bridge/test_cli.py campaigns/test_power_failure.py repo_bridge/test_inventory.py"
     ),
