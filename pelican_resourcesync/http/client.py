@@ -358,8 +358,7 @@ class Client(ABC):
         `requests` is read in the caller's thread, no further than needed. Other errors, those of sinks, are raised.
         """
 
-    @abstractmethod
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - nothing is open by default
         """Close all connections."""
 
     def __enter__(self) -> Self:

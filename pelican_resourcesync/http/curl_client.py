@@ -139,7 +139,13 @@ class _Handle:
         self._lines: list[bytes] = []  # the heads that have come, with their status lines
         self._chunks: _Chunks | None = None
         self.curl = curl = pycurl.Curl()
-        _trust(curl)
+        paths = ssl.get_default_verify_paths()  # the certificates that Python trusts
+        if paths.cafile:
+            curl.setopt(pycurl.CAINFO, paths.cafile)
+        if paths.capath:
+            curl.setopt(pycurl.CAPATH, paths.capath)
+        if sys.platform in ("win32", "darwin"):  # pragma: no cover
+            curl.setopt(pycurl.SSL_OPTIONS, pycurl.SSLOPT_NATIVE_CA)
         curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
         curl.setopt(pycurl.PROXY, "")
@@ -311,17 +317,6 @@ class _Chunks:
                     self._ended = self._left <= 0
                 if self._left < 0:
                     raise ValueError
-
-
-def _trust(curl: pycurl.Curl) -> None:
-    """Trust the certificates that Python trusts."""
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile:
-        curl.setopt(pycurl.CAINFO, paths.cafile)
-    if paths.capath:
-        curl.setopt(pycurl.CAPATH, paths.capath)
-    if sys.platform in ("win32", "darwin"):  # pragma: no cover
-        curl.setopt(pycurl.SSL_OPTIONS, pycurl.SSLOPT_NATIVE_CA)
 
 
 def _reason(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from html.parser import HTMLParser
@@ -187,11 +188,9 @@ def _absolute(uri: str, links: list[str]) -> list[str]:
 def new_client(*, proxies: bool = False, user_agent: str = USER_AGENT) -> Client:
     """Return the fastest client that is installed; proxies of the environment are used only on request."""
     if not proxies:
-        try:
+        with suppress(ImportError):
             from pelican_resourcesync.http.curl_client import CurlClient
-        except ImportError:
-            pass
-        else:
+
             return CurlClient(user_agent)
     from pelican_resourcesync.http.urllib3_client import Urllib3Client
 

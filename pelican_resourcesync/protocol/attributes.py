@@ -65,10 +65,6 @@ def _render_relation(value: str) -> str:
     return escape_attribute(value)
 
 
-def _render_href(value: str) -> str:
-    return escape_attribute(require_absolute(value))
-
-
 def _render_path(value: str) -> str:
     if not value.startswith("/"):
         message = f"{value[:80]!a} must begin with /; write the path from the top of the package (RD06)"
@@ -123,7 +119,7 @@ METADATA = {
 }
 LINK = {
     "rel": Attribute(_render_relation, _strip),
-    "href": Attribute(_render_href, _strip),
+    "href": Attribute(lambda value: escape_attribute(require_absolute(value)), _strip),
     "pri": Attribute(_render_priority, _parse_integer),
     **_BYTES,
     "profile": _TEXT._replace(since=2017),

@@ -100,9 +100,6 @@ class FolderClient(Client):
             except TransportError as error:
                 yield request, error
 
-    def close(self) -> None:
-        """Do nothing: no connection is open."""
-
     def _learn(self) -> str:
         site = self._folder
         for file in (site.folder / name for name in _STARTS):
