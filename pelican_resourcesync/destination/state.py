@@ -335,7 +335,7 @@ def open_state(
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
     """Raise `IncompleteError` for an error of the disk or the database of a copy: the next run may go on."""
-    again = "; the next run goes on from here"
+    again = "; the next run continues from here"
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -157,7 +157,7 @@ def _folder_of(settings: FolderSettings, base: Path) -> Path:
     for key, value in (("folder", settings.folder), ("base_url", settings.base_url)):
         if not value:
             option = "FOLDER" if key == "folder" else "--base-url"
-            message = f"{settings.setting(key)} is not set: set it, or pass {option}"
+            message = f"{settings.setting(key)} is not set: pass {option}, or write it into that file"
             raise SettingsError(message)
     folder = settings.folder
     if folder is None or not folder.is_dir():
@@ -239,7 +239,7 @@ class _FolderPublisher(SitePublisher):
                 raise PublicationError(message)
         require_plain_names(self.output, {path: uri for uri, path in found.items()})
         if not found and not self._allow_empty:
-            message = f"{self.output} has no files to publish: build the site first, or add --allow-empty"
+            message = f"{self.output} has no files to publish: build the site first, or use --allow-empty"
             raise PublicationError(message)
         if settings.robots and not exclusion.excludes(ROBOTS):  # which may be written only now
             found.setdefault(self.urls.uri(ROBOTS), ROBOTS)

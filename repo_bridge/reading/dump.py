@@ -51,7 +51,7 @@ _LONGEST_ROW = 64 * 1024 * 1024
 #: The last line that `pg_dump` and `pg_restore` write to a script.
 _COMPLETE = b"-- PostgreSQL database dump complete"
 
-_NO_DUMP = "has no rows and no last line, so it is not a dump of pg_dump, or it is cut short: make the dump again"
+_NO_DUMP = "has neither rows nor the last line of a dump: it is not a dump of pg_dump, or it is cut short"
 
 #: A script that goes on for so many bytes without rows is not a dump that can be used.
 _MOST_BEFORE_TABLES = 256 * 1024 * 1024

@@ -281,7 +281,7 @@ def test_empty_folder(folder: Folder) -> None:
     folder.public.mkdir()
     for options in ([], ["--dry-run"]):
         assert folder.stops(*options).endswith(
-            "/public has no files to publish: build the site first, or add --allow-empty"
+            "/public has no files to publish: build the site first, or use --allow-empty"
         )
     assert tree(folder.public) == {}
     folder.run("--allow-empty")
@@ -488,7 +488,7 @@ def test_where_and_what(folder: Folder) -> None:
     """The folder and the URL are options or settings; what is missing is named."""
     alone = our_command(folder.base, "publish", "public", check=False)
     assert alone.stderr == (
-        "pelican-resourcesync: base_url in resourcesync.toml is not set: set it, or pass --base-url\n"
+        "pelican-resourcesync: base_url in resourcesync.toml is not set: pass --base-url, or write it into that file\n"
     )
     (folder.base / "else").mkdir()
     missing = "there is no resourcesync.toml in this folder: pass FOLDER and --base-url, or create the file"

@@ -151,7 +151,7 @@ def test_statements_in_texts(tmp_path: Path) -> None:
         (lambda text: text.replace(", discoverable", ", renamed"), r"lacks the column item\.discoverable of DSpace"),
         (lambda text: re.sub("COPY public.handle .*?;", "COPY public.handle (x) FROM stdin;", text),
             "without DSpace's columns"),
-        (lambda _text: "Dear reader,", "line 1, has no rows and no last line, so it is not a dump of pg_dump"),
+        (lambda _text: "Dear reader,", "line 1, has neither rows nor the last line of a dump: it is not a dump"),
         (lambda text: re.sub(r"COPY (?s:.*?)\n\\\.\n", "", text), "has no rows: dump without --schema-only"),
         (lambda _text: "SQLite format 3\0...", "is an SQLite database already: pass it to --database"),
         (lambda _text: "PK\3\4...", "is a ZIP file: dump with --format=plain"),

@@ -153,7 +153,7 @@ class BuildStore:
         content = self.note(f"records/{landing.commit.sha}")
         if (content.get("environment"), content.get("landed")) != (environment, landing.time.isoformat()):
             return None
-        files = tuple(built_file(*row) for row in content.pop("files"))
+        files = tuple(built_file(row) for row in content.pop("files"))
         complete = all(self._has_bytes(file.sha256, file.length) for file in files)
         return BuildRecord(**content, files=files) if complete else None
 
@@ -208,10 +208,10 @@ def landings_since(landings: Sequence[Landing], sha: str | None) -> list[Landing
     return list(landings[shas.index(sha) :] if sha in shas else () if sha else landings)
 
 
-def built_file(path: str, uri: str | None, digest: str, length: int, facets: Sequence[Any], *source: str) -> BuiltFile:
+def built_file(row: Sequence[Any]) -> BuiltFile:
     """Return a file from a row of a record, or of the answer of a build."""
-    category, tags, language = facets
-    return BuiltFile(path, uri, digest, length, Facets(category, tuple(tags), language), *source)
+    path, uri, digest, length, (category, tags, language), source = row
+    return BuiltFile(path, uri, digest, length, Facets(category, tuple(tags), language), source)
 
 
 class Builder:
@@ -289,7 +289,7 @@ class Builder:
             commit=landing.commit.sha,
             landed=landing.time.isoformat(),
             environment=self._digest,
-            files=tuple(built_file(*row) for row in files),
+            files=tuple(built_file(row) for row in files),
             **result,
         )
 
