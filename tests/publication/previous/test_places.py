@@ -164,7 +164,7 @@ REFUSED: dict[str, tuple[type[ResourceSyncError], str]] = {
     "setting": (PublicationError, "correct the setting `previous`"),
     "bucket": (PublicationError, "cannot be read: s3://.*: The (specified bucket does not exist|operation lacked)"),
     "behind": (PublicationError, "which generation 2 in .* does not continue: nothing was uploaded"),
-    "none": (PublicationError, "there is no publication in .*: publish the site first"),
+    "none": (PublicationError, "no publication was found in .*: publish the site first"),
     "belongs": (SettingsError, f"the publication at {MUSEUM} belongs to "),
     "DocumentError": (DocumentError, "a DOCTYPE is refused"),
     "NoHostError": (NoHostError, "no such host"),
