@@ -53,6 +53,7 @@ def running() -> Iterator[MariaDb]:
         pytest.skip("MariaDB is not installed: apt-get install mariadb-server")
     folder = server_folder("mariadb-")
     who: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    who["env"] = {**os.environ, "TMPDIR": str(folder)}  # where it may write, whoever runs it
     if os.geteuid() == 0:
         os.chown(folder, _NOBODY, _NOBODY)
         who |= {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}

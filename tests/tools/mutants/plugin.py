@@ -102,7 +102,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             os.utime(file, (_MTIME + number, _MTIME + number))
             _running().write_text("", "utf-8")
             temporary = tempfile.mkdtemp()
-            Path(temporary).chmod(0o711)  # servers of databases run as another user
+            Path(temporary).chmod(0o755)  # servers of databases run as another user
             child = os.fork()
             if not child:
                 os.setsid()
