@@ -35,7 +35,7 @@ def run(site: Site, stream: io.StringIO | None = None, **options: Any) -> Backfi
 
 
 def with_past(folder: Path, **settings: Any) -> Site:
-    """Make a site of four commits, a month each: the third does not build, so its article comes with the fourth."""
+    """Make a site of four commits, a month each: the third, with an article, does not build."""
     site = strip(Site.create(folder, **settings))
     site.write(".gitignore", "output/\nother/\n__pycache__/\n")
     site.article("first.md", "First")

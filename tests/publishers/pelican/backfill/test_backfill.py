@@ -32,7 +32,7 @@ def state(output: Path) -> dict[str, object]:
 
 
 def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, backfilled_once: Site, temporary: Path) -> None:
-    """What it changed is listed with the next one; two jobs publish the same bytes as one; nothing is left behind.
+    """Its article is dated by it; two jobs publish the same bytes as one; nothing is left behind.
 
     One line at the end, on standard output; what is skipped is said on standard error.
     """
@@ -52,6 +52,21 @@ def test_a_commit_that_does_not_build_is_skipped_and_named(past: Site, backfille
     assert worktrees(past) == []
     assert list(temporary.iterdir()) == []
     assert past.git("status", "--porcelain") == ""
+
+
+def test_the_last_of_several_skipped_commits_dates_a_page(tmp_path: Path) -> None:
+    """A page whose source two of them changed has the time of the second, not of the first or of the next build."""
+    site = strip(Site.create(tmp_path / "site"))
+    site.article("first.md", "First", "One")
+    site.commit(TIMES[0])
+    site.write("pelicanconf.py", "raise ValueError('a slip')\n")
+    for number, text in ((1, "Two"), (2, "Three")):
+        site.article("first.md", "First", text)
+        site.commit(TIMES[number])
+    site.configure()
+    site.commit(TIMES[3])
+    run(site)
+    assert site.changes() == [(TIMES[0], "created", "/first.html"), (TIMES[2], "updated", "/first.html")]
 
 
 @pytest.mark.promise("The past, built")
