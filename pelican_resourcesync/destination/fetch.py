@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import islice
+from shutil import copyfile
 
 from pelican_resourcesync.destination.files import Installer, file_with
 from pelican_resourcesync.destination.links import Mirrors, listed_patches
@@ -93,6 +94,7 @@ class Fetch:
         self._refused = False  # whether a host refused something that may be there
         self._active: set[_PartSink] = set()
         self._taken: set[str] = set()  # from packages, and perhaps not recorded yet
+        self._same: dict[str, str] = {}  # of versions of the past, the path of a file with a hash
         self._rebuilt = bool(state.get(REBUILT))
         self._begun = self._copy.begun()
         if options.max_total:
@@ -127,10 +129,17 @@ class Fetch:
     def _requests(self) -> Iterator[Request]:
         self._installer.finish()  # what an earlier attempt fetched
         self._begun = self._copy.begun()
+        requested: set[str] = set()  # hashes of versions of the past, whose bytes may be the same
         for page in self._state.to_fetch():
             for sink in self._sinks(page):
                 if self._is_there(sink):
                     continue
+                if self._state.versions is not None and sink.pending.hash:
+                    if sink.pending.hash in requested:
+                        self._installer.paths.discard(sink.path.lower())
+                        self._again = True
+                        continue
+                    requested.add(sink.pending.hash)
                 length = sink.pending.length or 0
                 if why := self._source.space.lacking(max(0, length - sink.replaces), length):
                     self._installer.postpone(sink.pending.uri, why, sink.path)
@@ -322,7 +331,11 @@ class Fetch:
             return False
         algorithm, _, digest = pending.hash.partition(":")
         expected = ALGORITHMS[algorithm], digest, pending.length
-        part = file_with(sink.file, *expected) if sink.file in self._begun else None
+        same, begun = self._same.get(pending.hash), sink.file in self._begun
+        if same and (self._state.folder / same).is_file():  # else it is not installed yet
+            copyfile(self._state.folder / same, sink.file)
+            begun = True
+        part = file_with(sink.file, *expected) if begun else None
         if part:
             there = _stored(sink, VerifiedContent(part[0], pending.hash, part[1]))
             self._source.space.store(sink.file, there.length - sink.replaces)
@@ -340,6 +353,8 @@ class Fetch:
 
     def _take(self, sink: _PartSink, received: VerifiedContent, response: Response | None = None) -> None:
         sink.save()
+        if self._state.versions is not None and sink.pending.hash:
+            self._same[sink.pending.hash] = sink.path
         self._source.space.store(sink.file, received.length - sink.replaces)
         log_change("updated" if sink.pending.stored else "created", sink.pending.uri)
         self._installer.add(sink.file, _stored(sink, received, response), ours=self._is_ours(sink.pending))
